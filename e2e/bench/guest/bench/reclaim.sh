@@ -1,0 +1,394 @@
+#!/bin/sh
+# Inside the guest: workloads in a container with and without background reclaim, memory.high = max throughout. What counts
+# are the kernel's counters; seconds are emulated, and only their ratio means something.
+#   reclaim.sh WORKLOAD...      each is a name and a limit in MiB, such as dd16 -> /results/reclaim.json
+#   dd: files written and read through the limit. fits, misfit: a compilation in a limit that is enough, or is not.
+#   hot: a hot set beside a stream. cache: a limit of page cache. stuck: nothing can be taken. removal: of the cgroup.
+#   idle: that many containers that do nothing, beside oomd.
+#   swap: hot and cold heap on zram (a guest with --swap).
+# shellcheck shell=dash
+set -u
+tree=/sys/fs/cgroup
+kernel=$MEMQOS_KERNEL
+json=/results/reclaim.json
+first=1
+export BENCH_MB="${BENCH_MB:-300}" BENCH_FILES="${BENCH_FILES:-60}" # size of a file of dd; files to compile
+ROUNDS=${BENCH_ROUNDS:-3} SWAP_ROUNDS=${BENCH_SWAP_ROUNDS:-5}
+
+# ---- measuring ----
+event() { awk -v key="$2" '$1 == key { print $2 }' "$tree/$1/memory.events"; }
+hits() { echo $(($(event "$1" max) + $(event "$1" high))); }
+stall() { sed -n 's/^some .*total=//p' "$tree/$1/memory.pressure"; } # microseconds
+stat_of() { awk -v key="$2" '$1 == key { print $2 }' "$tree/$1/memory.stat"; }
+now() { cut -d ' ' -f 1 /proc/uptime; }
+cpu_of() { # cpu_of PID: seconds of user and system time
+  awk -v hz=100 '{ sub(/^.*\) /, ""); print ($12 + $13) / hz }' "/proc/$1/stat"
+}
+page() { wget -q -O - http://127.0.0.1:9464/metrics; }
+
+figure() { # figure NAME UNIT WITHOUT WITH GOAL: - for what there is not; the goal is the largest ratio
+  show "$1" "$2" "$3" "$4" ratio "$5"
+}
+most() { # most NAME UNIT WITHOUT WITH GOAL: the goal is the largest value
+  show "$1" "$2" "$3" "$4" value "$5"
+}
+show() { # show NAME UNIT WITHOUT WITH ratio|value GOAL
+  awk -v first="$first" -v name="$1" -v kernel="$kernel" -v unit="$2" -v without="$3" -v with="$4" -v of="$5" -v goal="$6" -v json="$json" '
+    BEGIN {
+      ratio = (without == "-" || without + 0 == 0) ? "-" : with / without
+      if (of == "value") held = with + 0 <= goal + 0
+      else held = ratio == "-" ? with + 0 == 0 : ratio <= goal + 0
+      met = goal == "-" || held ? "true" : "false"
+      text = (of == "value" ? "" : "ratio ") "<= " goal
+      printf "%s{\"figure\":\"%s\",\"kernel\":\"%s\",\"unit\":\"%s\",\"without\":%s,\"with\":%s,\"ratio\":%s,\"goal\":%s,\"met\":%s}\n",
+        first ? "[" : ",", name, kernel, unit, without == "-" ? "null" : without + 0, with == "-" ? "null" : with + 0,
+        ratio == "-" ? "null" : sprintf("%.4f", ratio), goal == "-" ? "null" : "\"" text "\"", met >> json
+      printf "  %-6s %-40s %10s %10s %8s  %-14s %s\n", kernel, name " (" unit ")", without, with,
+        ratio == "-" ? "-" : sprintf("%.3f", ratio), goal == "-" ? "" : text, goal == "-" ? "" : (met == "true" ? "met" : "NOT MET")
+    }'
+  first=0
+}
+
+# ---- the container and the agent ----
+make_cgroup() { # make_cgroup CGROUP LIMIT
+  local path=$tree part
+  for part in $(echo "$1" | tr / ' '); do
+    grep -qw memory "$path/cgroup.subtree_control" || echo '+memory +io' > "$path/cgroup.subtree_control"
+    path=$path/$part
+    [ -d "$path" ] || mkdir "$path"
+  done
+  echo "$2" > "$path/memory.max"
+}
+inside() { # inside CGROUP COMMAND...: waits for it
+  # shellcheck disable=SC2016 # the new shell's own words
+  sh -c 'echo 0 > "/sys/fs/cgroup/$1/cgroup.procs" && shift && exec "$@"' sh "$@"
+}
+start_agent() { # start_agent CGROUP ANNOTATION...
+  local cgroup=$1 key
+  shift
+  rm -rf /tmp/pods && mkdir -p /tmp/pods
+  {
+    printf 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: bench\n  annotations:\n    cgroup.memqos.io/main: %s\n' "$cgroup"
+    for key in "$@"; do printf '    %s\n' "$key"; done
+    printf 'spec:\n  containers:\n    - {name: main, image: none}\n'
+  } > /tmp/pods/bench.yaml
+  memqos-agent run --pods /tmp/pods > "/results/agent-$(echo "$cgroup" | tr / -).log" 2>&1 &
+  agent=$!
+  local i=0
+  until page 2> /dev/null | grep -q 'memqos_reclaim_requested_bytes_total{'; do
+    i=$((i + 1))
+    [ "$i" -lt 300 ] || { echo "the agent does not start"; exit 1; }
+    sleep 0.2
+  done
+}
+stop_agent() { kill "$agent" && wait "$agent"; }
+
+# Of memqos_reclaim_seconds: count, the bucket that holds the 99th percentile, the highest one that holds any, in ms.
+writes() {
+  page | awk -F '[{}" ]+' '
+    /^memqos_reclaim_seconds_bucket/ { n++; le[n] = $3; count[n] = $NF }
+    END {
+      total = count[n]
+      p99 = most = "-"
+      for (i = 1; i <= n; i++) {
+        if (p99 == "-" && count[i] >= total * 0.99) p99 = le[i]
+        if (count[i] > (i > 1 ? count[i - 1] : 0)) most = le[i]
+      }
+      print total, p99 * 1000, most == "+Inf" ? "-" : most * 1000
+    }'
+}
+
+# ---- workloads ----
+dd_files() { # dd_files CGROUP: three files written, then read
+  # shellcheck disable=SC2016 # the new shell's own words
+  inside "$1" sh -c 'for i in 1 2 3; do dd if=/dev/zero of=/scratch/dd.$i bs=1M count="$BENCH_MB"; done
+    for i in 1 2 3; do dd if=/scratch/dd.$i of=/dev/null bs=1M; done' 2> /dev/null
+  rm -f /scratch/dd.*
+  sync
+}
+
+compile() { # compile CGROUP: small C files, two at a time
+  # shellcheck disable=SC2016 # the new shell's own words
+  inside "$1" sh -c 'ls /bench/src/*.i | head -n "$BENCH_FILES" | xargs -P 2 -n 1 sh -c "cc1 -quiet -fpreprocessed -O1 -o /tmp/\$\$.s \$0; rm -f /tmp/\$\$.s"'
+}
+
+measure() { # measure CGROUP COMMAND...: sets hits, stalled (ms), elapsed (s)
+  local cgroup=$1 from
+  shift
+  hits=$(hits "$cgroup") stalled=$(stall "$cgroup") from=$(now)
+  "$@" "$cgroup"
+  elapsed=$(awk -v a="$from" -v b="$(now)" 'BEGIN { print b - a }')
+  hits=$(($(hits "$cgroup") - hits))
+  stalled=$((($(stall "$cgroup") - stalled) / 1000))
+}
+
+dd_in() { # dd_in MIB
+  local mib=$1 name="dd 3 x $BENCH_MB MB, $1 MiB" cgroup=bench.slice/dd$1 hits_goal=0.01 stall_goal=0.05 cpu hot
+  if [ "$kernel" = 7.3 ] && [ "$mib" = 16 ]; then hits_goal=0.02 stall_goal=0.1; fi
+  make_cgroup "$cgroup" "${mib}M"
+  measure "$cgroup" dd_files
+  local hits0=$hits stalled0=$stalled elapsed0=$elapsed hot0
+  hot0=$(stat_of "$cgroup" workingset_restore_file)
+  start_agent "$cgroup" 'memqos.io/reclaim: watermark'
+  cpu=$(cpu_of "$agent")
+  measure "$cgroup" dd_files
+  cpu=$(awk -v a="$cpu" -v b="$(cpu_of "$agent")" 'BEGIN { print b - a }')
+  # shellcheck disable=SC2046 # three words
+  set -- $(writes)
+  hot=$(($(stat_of "$cgroup" workingset_restore_file) - hot0))
+  page > "/results/metrics-dd$mib.txt"
+  stop_agent
+  figure "$name: limit hits" "events" "$hits0" "$hits" "$hits_goal"
+  [ "$stalled0" -ge 1000 ] || stall_goal=-
+  figure "$name: stalled" "ms" "$stalled0" "$stalled" "$stall_goal"
+  figure "$name: elapsed" "s" "$elapsed0" "$elapsed" 0.95
+  figure "$name: hot pages taken" pages "$hot0" "$hot" -
+  figure "$name: CPU of the agent" "s" - "$cpu" -
+  figure "$name: writes" "number" - "$1" -
+  figure "$name: 99 % of writes within" "ms" - "$2" -
+  figure "$name: longest write within" "ms" - "$3" -
+  rmdir "$tree/$cgroup"
+}
+
+median() { # median WORDS
+  echo "$1" | tr -s ' ' '\n' | grep . | sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'
+}
+
+compile_in() { # compile_in fits|misfit MIB
+  local what=$1 mib=$2 name="compile, $2 MiB" run counters found without='' cgroup times round
+  for run in without with; do
+    times=
+    cgroup=bench.slice/compile$mib$run
+    make_cgroup "$cgroup" "${mib}M"
+    [ "$run" = without ] || start_agent "$cgroup" 'memqos.io/reclaim: watermark'
+    for round in $(seq "$ROUNDS"); do
+      # Each begins without a page of the compiler in memory; the counters are those of the first.
+      echo 3 > /proc/sys/vm/drop_caches
+      measure "$cgroup" compile
+      times="$times $elapsed"
+      [ "$round" = 1 ] || continue
+      counters="$hits $stalled $(stat_of "$cgroup" workingset_refault_file) $(stat_of "$cgroup" workingset_restore_file)"
+    done
+    found="$counters $(median "$times")"
+    [ "$run" = with ] || without=$found
+    if [ "$run" = with ]; then page > "/results/metrics-compile$mib.txt"; stop_agent; fi
+    rmdir "$tree/$cgroup"
+  done
+  # shellcheck disable=SC2086 # five words each
+  set -- $without $found
+  if [ "$what" = fits ]; then
+    figure "$name: limit hits" events "$1" "$6" -
+    most "$name: stalled" ms "$2" "$7" "$(($2 + 50))"
+    most "$name: refaults" pages "$3" "$8" "$(($3 * 12 / 10 + 200))"
+  else
+    figure "$name: limit hits" events "$1" "$6" 1
+    figure "$name: stalled" ms "$2" "$7" 1
+    figure "$name: refaults" pages "$3" "$8" -
+  fi
+  figure "$name: hot pages taken" pages "$4" "$9" -
+  figure "$name: elapsed, median of $ROUNDS" s "$5" "${10}" 1.02
+}
+
+make_file() { [ -e "$1" ] || { dd if=/dev/zero of="$1" bs=1M count="$2" 2> /dev/null && sync; }; } # make_file FILE MIB
+
+background() { # background CGROUP COMMAND...: $! is its PID
+  inside "$@" > /dev/null 2>&1 &
+}
+
+# A hot set of 85 % of the limit, read at random, beside a reader that never comes back to what it read.
+hot_in() { # hot_in MIB
+  local mib=$1 name="hot set beside a stream, $1 MiB" run without='' cgroup restored size=$(($1 * 85 / 100)) reader
+  make_file /scratch/hot "$size"
+  make_file /scratch/stream 512
+  for run in without with; do
+    cgroup=bench.slice/hot$run
+    make_cgroup "$cgroup" "${mib}M"
+    echo 3 > /proc/sys/vm/drop_caches
+    [ "$run" = without ] || start_agent "$cgroup" 'memqos.io/reclaim: watermark'
+    inside "$cgroup" load hot /scratch/hot 20 # it becomes hot
+    # shellcheck disable=SC2016 # the new shell's own words
+    background "$cgroup" sh -c 'while :; do for i in $(seq 0 63); do dd if=/scratch/stream of=/dev/null bs=1M count=8 skip=$((i * 8)); usleep 500000; done; done'
+    reader=$!
+    restored=$(stat_of "$cgroup" workingset_restore_file)
+    measure "$cgroup" hot_minute
+    restored=$(($(stat_of "$cgroup" workingset_restore_file) - restored))
+    kill -9 "$reader"; wait "$reader" 2> /dev/null
+    [ "$run" = with ] || without="$hits $stalled $restored"
+    if [ "$run" = with ]; then page > "/results/metrics-hot.txt"; stop_agent; fi
+    remove "$cgroup"
+  done
+  # shellcheck disable=SC2086 # three words
+  set -- $without
+  figure "$name: limit hits" events "$1" "$hits" -
+  figure "$name: stalled" ms "$2" "$stalled" -
+  most "$name: hot pages taken in a minute" pages "$3" "$restored" "$((size * 256 / 100))"
+  rm -f /scratch/hot /scratch/stream
+}
+hot_minute() { inside "$1" load hot /scratch/hot 60; }
+remove() { # remove CGROUP: kills what is in it
+  echo 1 > "$tree/$1/cgroup.kill" 2> /dev/null
+  until rmdir "$tree/$1" 2> /dev/null; do sleep 0.1; done
+}
+
+# Hot and cold heap on swap, and a file read three times. MGLRU on and off.
+swap_in() { # swap_in LIMIT: MiB
+  local mib=$1 lru name run round without='' cgroup
+  make_file /scratch/stream 200
+  for lru in 7 0; do
+    echo "$lru" > /sys/kernel/mm/lru_gen/enabled
+    name="hot and cold heap, MGLRU $([ "$lru" = 0 ] && echo off || echo on)"
+    for run in without with; do
+      cgroup=bench.slice/swap$lru$run
+      make_cgroup "$cgroup" "${mib}M"
+      [ "$run" = without ] || start_agent "$cgroup" 'memqos.io/reclaim: watermark'
+      times='' hits_each='' pages_each=''
+      for round in $(seq "$SWAP_ROUNDS"); do
+        echo 3 > /proc/sys/vm/drop_caches
+        pages=$(back "$cgroup")
+        measure "$cgroup" hot_and_cold
+        times="$times $elapsed" hits_each="$hits_each $hits" pages_each="$pages_each $(($(back "$cgroup") - pages))"
+      done
+      set -- "$(median "$hits_each")" "$(median "$pages_each")" "$(median "$times")"
+      [ "$run" = with ] || without="$*"
+      if [ "$run" = with ]; then page > "/results/metrics-swap$lru.txt"; stop_agent; fi
+      remove "$cgroup"
+    done
+    # shellcheck disable=SC2086 # three words
+    set -- "$@" $without
+    figure "$name: limit hits" events "$4" "$1" 0.01
+    most "$name: swapped in, or taken while hot" pages "$5" "$2" "$(($5 + 100))"
+    figure "$name: elapsed, median of $SWAP_ROUNDS" s "$6" "$3" "$([ "$kernel" = 7.3 ] && echo 1.05 || echo 0.95)"
+  done
+  rm -f /scratch/stream
+}
+hot_and_cold() { inside "$1" load hotcold 48 40 /scratch/stream 3; }
+back() { echo $(($(stat_of "$1" pswpin) + $(stat_of "$1" workingset_restore_file) + $(stat_of "$1" workingset_restore_anon))); }
+
+# A limit of page cache, a program larger than it, a heap, and a gigabyte of reads.
+cache_in() { # cache_in MIB
+  local mib=$1 name="page-cache-limit $1 MiB" cgroup=bench.slice/cache anon
+  make_file /scratch/text 40
+  make_file /scratch/stream 512
+  make_cgroup "$cgroup" 512M
+  echo 3 > /proc/sys/vm/drop_caches
+  background "$cgroup" load map /scratch/text
+  background "$cgroup" load anon 64
+  start_agent "$cgroup" "memqos.io/page-cache-limit: ${mib}Mi"
+  sleep 5
+  anon=$(stat_of "$cgroup" anon)
+  # shellcheck disable=SC2016 # the new shell's own words
+  background "$cgroup" sh -c 'while :; do dd if=/scratch/stream of=/dev/null bs=1M; done'
+  sleep 2
+  # shellcheck disable=SC2046 # three words
+  set -- $(load cache "$cgroup" "$((mib + 4))" 30)
+  most "$name: looks above it by 4 MiB" "%" - "$(awk -v n="$1" -v over="$2" 'BEGIN { print 100 * over / n }')" 1
+  most "$name: most page cache" MiB - "$3" -
+  most "$name: mapped pages gone" pages - "$((10240 - $(stat_of "$cgroup" file_mapped) / 4096))" 16
+  most "$name: heap lost" bytes - "$((anon - $(stat_of "$cgroup" anon)))" 0
+  most "$name: swapped out" pages - "$(($(stat_of "$cgroup" pswpout) + 0))" 0
+  figure "$name: CPU of the agent" s - "$(cpu_of "$agent")" -
+  page > /results/metrics-cache.txt
+  stop_agent
+  remove "$cgroup"
+  rm -f /scratch/text /scratch/stream
+}
+
+# Nothing in it can be taken, and the statistics say otherwise: ramfs counts as inactive page cache.
+stuck_in() { # stuck_in MIB
+  local mib=$1 name="nothing to take, $1 MiB" cgroup=bench.slice/stuck cpu
+  make_cgroup "$cgroup" "${mib}M"
+  mkdir -p /tmp/ramfs && mount -t ramfs ramfs /tmp/ramfs
+  inside "$cgroup" dd if=/dev/zero of=/tmp/ramfs/file bs=1M count="$((mib - 2))" 2> /dev/null
+  background "$cgroup" sleep 1000
+  start_agent "$cgroup" 'memqos.io/reclaim: watermark'
+  sleep 70 # until its back-off has reached its longest
+  cpu=$(cpu_of "$agent")
+  sleep 120
+  most "$name: CPU of the agent" "% of a core" - "$(awk -v a="$cpu" -v b="$(cpu_of "$agent")" 'BEGIN { print (b - a) / 1.2 }')" -
+  figure "$name: writes in 190 s" number - "$(page | sed -n 's/^memqos_reclaim_seconds_count //p')" -
+  page > /results/metrics-stuck.txt
+  stop_agent
+  remove "$cgroup"
+  umount /tmp/ramfs
+}
+
+# How long removing a container waits for a write that reclaims from it.
+removal_in() { # removal_in MIB
+  local mib=$1 load cgroup=bench.slice/removed run name without spinners times
+  make_file /scratch/stream 512
+  for load in idle busy; do
+    name="removal, CPUs $load"
+    spinners=
+    if [ "$load" = busy ]; then for _ in 1 2; do load spin & spinners="$spinners $!"; done; fi
+    for run in without with; do
+      make_cgroup "$cgroup" "${mib}M"
+      [ "$run" = without ] || start_agent "$cgroup" 'memqos.io/reclaim: watermark'
+      times=
+      for _ in $(seq 20); do
+        make_cgroup "$cgroup" "${mib}M"
+        # shellcheck disable=SC2016 # the new shell's own words
+        background "$cgroup" sh -c 'while :; do dd if=/scratch/stream of=/dev/null bs=1M; done'
+        sleep 1.5
+        echo 1 > "$tree/$cgroup/cgroup.kill"
+        wait $!
+        times="$times $(load rmdir "$tree/$cgroup")"
+      done
+      [ "$run" = with ] || without=$(median "$times")
+      [ "$run" = without ] || { page > "/results/metrics-removal-$load.txt"; stop_agent; }
+    done
+    # shellcheck disable=SC2086 # each is a word
+    [ -z "$spinners" ] || kill $spinners
+    figure "$name: median of 20" us "$without" "$(median "$times")" 2
+  done
+  rm -f /scratch/stream
+}
+
+# What looking after many idle containers costs, and what it costs oomd's senpai, the nearest relative.
+idle_in() { # idle_in NUMBER
+  local number=$1 name="$1 idle containers" i pods=/tmp/idle agent
+  rm -rf "$pods" && mkdir -p "$pods"
+  for i in $(seq "$number"); do
+    make_cgroup "bench.slice/idle/c$i" 64M
+    background "bench.slice/idle/c$i" sleep 100000
+  done
+  for i in $(seq 0 10 $((number - 1))); do
+    printf 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: idle%s\n  annotations:\n    memqos.io/reclaim: watermark\n' "$i"
+    seq $((i + 1)) $((i + 10)) | sed 's#.*#    cgroup.memqos.io/c&: bench.slice/idle/c&#'
+    printf 'spec:\n  containers:\n'
+    seq $((i + 1)) $((i + 10)) | sed 's#.*#    - {name: c&, image: none}#'
+    printf -- '---\n'
+  done > "$pods/idle.yaml"
+  memqos-agent run --pods "$pods" > /results/agent-idle.log 2>&1 &
+  idle_cost memqos "$!"
+  printf '%s' '{"rulesets":[{"name":"senpai","silence-logs":"engine,plugins","detectors":[["always",{"name":"continue","args":{}}]],
+    "actions":[{"name":"senpai","args":{"cgroup":"bench.slice/idle/*"}}]}]}' > /tmp/oomd.json
+  oomd --config /tmp/oomd.json > /results/oomd.log 2>&1 &
+  idle_cost "oomd with senpai" "$!"
+  for i in $(seq "$number"); do remove "bench.slice/idle/c$i"; done
+}
+idle_cost() { # idle_cost WHO PID
+  local cpu
+  sleep 60
+  cpu=$(cpu_of "$2")
+  sleep 100
+  figure "$name: CPU of $1" "% of a core" - "$(awk -v a="$cpu" -v b="$(cpu_of "$2")" 'BEGIN { print b - a }')" -
+  kill "$2"
+  wait "$2"
+}
+
+: > "$json"
+for workload in "$@"; do
+  case $workload in
+    dd*) dd_in "${workload#dd}" ;;
+    fits*) compile_in fits "${workload#fits}" ;;
+    misfit*) compile_in misfit "${workload#misfit}" ;;
+    hot*) hot_in "${workload#hot}" ;;
+    swap*) swap_in "${workload#swap}" ;;
+    cache*) cache_in "${workload#cache}" ;;
+    stuck*) stuck_in "${workload#stuck}" ;;
+    removal*) removal_in "${workload#removal}" ;;
+    idle*) idle_in "${workload#idle}" ;;
+    *) echo "no such workload: $workload"; exit 2 ;;
+  esac
+done
+echo ']' >> "$json"
