@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"os"
 	"sort"
 	"strings"
 	"testing"
@@ -24,8 +25,11 @@ func TestChartIsStrictlyValid(t *testing.T) {
 		_, err := cluster.Get(account + "/default")
 		return err
 	}))
+	must[string](t)(cluster.Kubectl("", "apply", "--server-side", "-f", os.Getenv("LAB_PODMONITOR")))
+	t.Cleanup(func() { must[string](t)(cluster.Kubectl("", "delete", "-f", os.Getenv("LAB_PODMONITOR"))) })
+	must[string](t)(cluster.Kubectl("", "wait", "--for=condition=Established", "--timeout=1m", "crd/podmonitors.monitoring.coreos.com"))
 	for _, set := range []string{
-		"", "resourceQuota.create=true", "dashboards.enabled=true,commonAnnotations.a=b,commonLabels.c=d",
+		"", "metrics.podMonitor.enabled=true,metrics.podMonitor.scrapeTimeout=5s", "resourceQuota.create=true", "dashboards.enabled=true,commonAnnotations.a=b,commonLabels.c=d",
 		"config.classes.batch.memoryHigh=auto,config.defaults.oomGroup=true", "existingConfigMap=other", "runtime.kind=crio",
 		"capabilities.watchdog=false,capabilities.userNamespaces=false", "serviceAccount.create=false,rbac.create=false",
 	} {
