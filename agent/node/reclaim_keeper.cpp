@@ -15,6 +15,7 @@ namespace {
 using reclaim::State;
 
 constexpr auto kStatDeadline = std::chrono::seconds(5);
+constexpr std::size_t kLooksAtOnce = 32;
 constexpr auto kRoundDeadline = std::chrono::seconds(1);
 constexpr auto kJudgeEvery = std::chrono::seconds(5);
 constexpr auto kLasting = std::chrono::seconds(10);  // a state is told once it has lasted
@@ -93,7 +94,8 @@ void ReclaimKeeper::pump() {
     if (held != held_.end()) pending_.usages.push_back({id, usageOf(held->second.current)});
   }
   const reclaim::Step step = engine_.step(now, std::exchange(pending_, {}));
-  if (!step.stats.empty()) look(step.stats);
+  looks_.insert(looks_.end(), step.stats.begin(), step.stats.end());
+  lookNext();
   for (const reclaim::Job& job : step.jobs) start(job);
   arm(step.wakeAt);
 }
@@ -112,18 +114,23 @@ void ReclaimKeeper::arm(std::optional<loop::TimePoint> at) {
   });
 }
 
-void ReclaimKeeper::look(const std::vector<cgroup::Id>& ids) {
+// A few at a time: however many wait, a batch ends within its deadline.
+void ReclaimKeeper::lookNext() {
   struct Looks {
+    std::vector<cgroup::Id> ids;
     std::vector<std::pair<cgroup::Handle, cgroup::Handle>> cgroups;
     std::vector<reclaim::Stat> stats;
     reclaim::NodeStat node;
   };
+  if (looking_ || looks_.empty()) return;
   auto looks = std::make_shared<Looks>();
-  for (const cgroup::Id id : ids) {
-    if (const auto held = held_.find(id); held != held_.end())
-      looks->cgroups.emplace_back(held->second.cgroup, held->second.pod);
+  for (; !looks_.empty() && looks->ids.size() < kLooksAtOnce; looks_.pop_front()) {
+    const auto held = held_.find(looks_.front());
+    if (held == held_.end()) continue;
+    looks->ids.push_back(held->first);
+    looks->cgroups.emplace_back(held->second.cgroup, held->second.pod);
   }
-  const bool queued = sampleLane_.submit(
+  looking_ = sampleLane_.submit(
       kStatDeadline,
       [looks] {
         looks->node = nodeStat();
@@ -131,10 +138,11 @@ void ReclaimKeeper::look(const std::vector<cgroup::Id>& ids) {
         const bool flush = looks->cgroups.size() <= 4;
         for (const auto& [cgroup, pod] : looks->cgroups) looks->stats.push_back(slowLook(*cgroup, pod.get(), flush));
       },
-      [this, ids, looks, alive = std::weak_ptr<bool>(alive_)](loop::Lane::Outcome outcome) {
+      [this, looks, alive = std::weak_ptr<bool>(alive_)](loop::Lane::Outcome outcome) {
         if (alive.expired()) return;
+        looking_ = false;
         if (outcome == loop::Lane::Outcome::lost) {
-          pending_.lostStats.insert(pending_.lostStats.end(), ids.begin(), ids.end());
+          pending_.lostStats.insert(pending_.lostStats.end(), looks->ids.begin(), looks->ids.end());
         } else {
           pending_.node = looks->node;
           for (reclaim::Stat& stat : looks->stats) stat.at = loop_.now();
@@ -142,9 +150,11 @@ void ReclaimKeeper::look(const std::vector<cgroup::Id>& ids) {
         }
         pump();
       });
-  if (queued) return;
+  if (looking_) return;
   callbacks_.dropped();
-  pending_.lostStats.insert(pending_.lostStats.end(), ids.begin(), ids.end());
+  pending_.lostStats.insert(pending_.lostStats.end(), looks->ids.begin(), looks->ids.end());
+  pending_.lostStats.insert(pending_.lostStats.end(), looks_.begin(), looks_.end());
+  looks_.clear();
 }
 
 void ReclaimKeeper::start(const reclaim::Job& job) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,7 +45,7 @@ class ReclaimKeeper {
   void hold(const cgroup::Handle& cgroup, const cgroup::Handle& pod);
   void pump();
   void arm(std::optional<loop::TimePoint> at);
-  void look(const std::vector<cgroup::Id>& ids);
+  void lookNext();
   void start(const reclaim::Job& job);
   void judge();
   [[nodiscard]] std::vector<policy::Finding> findingsOf(const std::vector<const ReclaimTarget*>& targets,
@@ -59,6 +60,8 @@ class ReclaimKeeper {
   std::map<cgroup::Id, const ReclaimTarget*> byId_;  // into targets_
   std::map<cgroup::Id, Held> held_;
   reclaim::Inputs pending_;
+  std::deque<cgroup::Id> looks_;  // slow looks that wait
+  bool looking_ = false;
   loop::Handle timer_;
   std::optional<loop::TimePoint> timerAt_;
   loop::Handle judgeTimer_;

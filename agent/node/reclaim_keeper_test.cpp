@@ -102,6 +102,35 @@ TEST_F(Keeper, WhatCannotBeTakenIsToldWhenItLasts) {
   EXPECT_EQ(tree_.read("heap/memory.reclaim"), "");
 }
 
+TEST_F(Keeper, AThousandSlowLooksAreTakenAFewAtATime) {
+  loop::FakeLane samples(loop_);
+  ReclaimKeeper keeper(
+      loop_, samples, rounds_, {true, true, kMiB, 2},
+      {[](loop::Duration) {}, [this] { ++dropped_; }, [](const std::string&, const std::vector<policy::Finding>&) {}});
+  ReclaimTargets targets;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "idle" + std::to_string(i);
+    tree_.add("", {dir(name, {testing::file("memory.current", "4096\n"), testing::file("memory.stat", "anon 4096\n")})});
+    targets.containers.push_back(target(name));
+  }
+  keeper.watch(targets);
+  loop_.settle();
+  std::size_t batches = 0, most = 0;
+  for (; samples.runNext(); ++batches) {
+    loop_.settle();
+    most = std::max(most, samples.stats().queued);
+  }
+  EXPECT_EQ(batches, 32U);
+  EXPECT_LE(most, 1U) << "one at a time, so that other samples have their turn";
+  EXPECT_EQ(dropped_, 0);
+  // One that the node is too busy for is not asked for again at once.
+  loop_.advance(80s);
+  ASSERT_TRUE(samples.loseNext());
+  loop_.settle();
+  while (samples.runNext()) loop_.settle();
+  EXPECT_FALSE(samples.runNext());
+}
+
 TEST_F(Keeper, AFullLaneIsCountedAndAskedAgain) {
   loop::FakeLane none(loop_, loop::FakeLane::Mode::held, 0);
   ReclaimKeeper keeper(

@@ -13,6 +13,7 @@ constexpr auto kBusyStat = 200ms;
 constexpr auto kMovedStat = 5s;
 constexpr auto kCalmStat = 60s;
 constexpr auto kStatTimeout = 10s;
+constexpr auto kLostStat = 5s;  // a node that is too busy for a look is not asked for it again at once
 constexpr auto kSlowPoll = 500ms;
 constexpr Bytes kLeastStep{512 * 1024};
 constexpr double kLeastRate = 0.02;
@@ -291,13 +292,12 @@ std::optional<Job> Container::nextJob(TimePoint now, Bytes share, const Abilitie
 
 Container::Decision Container::decide(TimePoint now, Bytes share, const Abilities& can, bool mayBeFast) {
   Decision out;
-  const bool statDue = !stat_ || now >= stat_->at + statEvery(now);
-  if (statDue && !statAsked_) out.stat = statAsked_ = true;
+  if (now >= statAt(now)) out.stat = statAsked_ = true;
   if (!stat_ || !usage_ || inFlight_) {
-    out.wakeAt = now + kStatTimeout;
+    out.wakeAt = std::max(statAt(now), now + kShortestPoll);
     return out;
   }
-  out.wakeAt = std::min(pollAt(now, mayBeFast), std::max(stat_->at + statEvery(now), now + kShortestPoll));
+  out.wakeAt = std::min(pollAt(now, mayBeFast), std::max(statAt(now), now + kShortestPoll));
   const bool above = (memory_ && memory_->running()) || (cache_ && cache_->running()) || share.count > 0;
   if (const auto pause = governor_.pausedUntil(); pause && now < *pause) {
     enter(now, !above ? State::idle : urgent() ? State::unreclaimable : State::paused);
@@ -325,8 +325,18 @@ Container::Decision Container::decide(TimePoint now, Bytes share, const Abilitie
     out.wakeAt = std::min(out.wakeAt, *notBefore_);
   }
   if (const auto retry = modes_.retryAt(); above && retry && *retry > now)
-    out.wakeAt = std::min(*retry, std::max(stat_->at + statEvery(now), now + kShortestPoll));
+    out.wakeAt = std::min(*retry, std::max(statAt(now), now + kShortestPoll));
   return out;
+}
+
+void Container::statLost(TimePoint now) {
+  statAsked_ = false;
+  statNotBefore_ = now + kLostStat;
+}
+
+TimePoint Container::statAt(TimePoint now) const {
+  if (statAsked_) return now + kStatTimeout;
+  return std::max(stat_ ? stat_->at + statEvery(now) : now, statNotBefore_);
 }
 
 Duration Container::statEvery(TimePoint now) const {
@@ -337,7 +347,9 @@ Duration Container::statEvery(TimePoint now) const {
   if ((above && !stuck) || within(lastJob_, 1s) || within(lastWake_, 2s)) return kBusyStat;
   if (!usage_ || !stat_) return kMovedStat;
   const Bytes moved = std::max(*usage_, stat_->usage) - std::min(*usage_, stat_->usage);
-  return moved > std::max(kMiB, Bytes{usage_->count / 100}) || above ? Duration(kMovedStat) : Duration(kCalmStat);
+  if (moved > std::max(kMiB, Bytes{usage_->count / 100}) || above) return kMovedStat;
+  // Not all at once, for those that began together.
+  return kCalmStat + std::chrono::seconds(wanted_.id % 16);
 }
 
 TimePoint Container::pollAt(TimePoint now, bool mayBeFast) const {

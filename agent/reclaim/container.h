@@ -67,7 +67,7 @@ class Container {
   void observe(const Stat& stat, const NodeStat& node);
   void finished(TimePoint now, const Done& done, const Abilities& can);
   void woken(TimePoint now);  // memory.events changed
-  void statLost() { statAsked_ = false; }
+  void statLost(TimePoint now);  // the look that was asked for will not come
 
   struct Decision {
     std::optional<Job> job;  // due now
@@ -95,6 +95,8 @@ class Container {
   [[nodiscard]] std::optional<Job> cacheJob() const;
   [[nodiscard]] std::optional<Job> trimJob(TimePoint now);
   [[nodiscard]] Duration statEvery(TimePoint now) const;
+  // When the next slow look is due; one that is on its way is not waited for.
+  [[nodiscard]] TimePoint statAt(TimePoint now) const;
   [[nodiscard]] TimePoint pollAt(TimePoint now, bool mayBeFast) const;
   void adapt(const Stat& stat);
   void cacheSeen(TimePoint now, Bytes cache, Bytes taken);
@@ -114,6 +116,7 @@ class Container {
   Bytes cacheBase_;  // memory.current then
   bool inFlight_ = false;
   bool statAsked_ = false;
+  TimePoint statNotBefore_{};
   std::optional<TimePoint> lastJob_, lastWake_;
   std::optional<TimePoint> notBefore_;
   TimePoint trimAt_{};

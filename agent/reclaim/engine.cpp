@@ -121,13 +121,17 @@ void Engine::absorb(TimePoint now, const Inputs& inputs, Touched& touched) {
   if (inputs.node) node_ = *inputs.node;
   for (const Done& done : inputs.done) absorbDone(now, done, touched);
   for (const cgroup::Id id : inputs.lostStats) {
-    if (const auto item = containers_.find(id); item != containers_.end()) item->second.container.statLost();
-    if (const auto pod = pods_.find(id); pod != pods_.end()) pod->second.statAsked = false;
+    touched.insert(id);
+    if (const auto item = containers_.find(id); item != containers_.end()) item->second.container.statLost(now);
+    if (const auto pod = pods_.find(id); pod != pods_.end()) {
+      pod->second.statAsked = false;
+      pod->second.statAt = now;
+    }
   }
   for (const Stat& stat : inputs.stats) {
     touched.insert(stat.id);
     if (const auto item = containers_.find(stat.id); item != containers_.end()) {
-      stat.gone ? item->second.container.statLost() : item->second.container.observe(stat, node_);
+      stat.gone ? item->second.container.statLost(now) : item->second.container.observe(stat, node_);
     }
     if (const auto pod = pods_.find(stat.id); pod != pods_.end()) absorbPodStat(pod->second, stat);
   }

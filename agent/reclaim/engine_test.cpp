@@ -127,6 +127,18 @@ TEST(Engine, WhatIsNoLongerWantedIsForgotten) {
   EXPECT_TRUE(engine.step(kStart + 2s, inputs).jobs.empty());
 }
 
+TEST(Engine, ALookThatGetsLostIsNotAskedForAgainAtOnce) {
+  Engine engine({});
+  engine.want(kStart, {wanted(1)}, {});
+  ASSERT_EQ(engine.step(kStart, {}).stats.size(), 1U);
+  Inputs inputs;
+  inputs.lostStats = {1};
+  EXPECT_TRUE(engine.step(kStart + 1s, inputs).stats.empty());
+  EXPECT_TRUE(engine.step(kStart + 5s, {}).stats.empty());
+  EXPECT_EQ(engine.due(kStart + 6s).size(), 1U);
+  EXPECT_EQ(engine.step(kStart + 6s, {}).stats.size(), 1U);
+}
+
 TEST(Engine, TheViewTellsMarksAndCounters) {
   Engine engine = seen({1}, mebibytes(20));
   const View view = engine.view(1).value();

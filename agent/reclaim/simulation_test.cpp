@@ -54,6 +54,18 @@ TEST(Simulation, WhatFitsItsLimitIsLeftAlone) {
   EXPECT_LE(world.steps, 300);
 }
 
+// A node that is too busy for them: nothing is looked at more often meanwhile.
+TEST(Simulation, SlowLooksThatComeLateAreWaitedFor) {
+  FakeWorld world;
+  world.statDelay = 4s;
+  FakeCgroup group;
+  group.anon = mebibytes(60);
+  world.add(group, watermark());
+  world.begin();
+  world.run(10min);
+  EXPECT_LE(world.looks, 150);
+}
+
 TEST(Simulation, BetweenTheMarksNothingSwings) {
   FakeWorld world;
   FakeCgroup group = streaming(mebibytes(64), 1e6);
