@@ -110,7 +110,8 @@ TEST_F(Keeper, AThousandSlowLooksAreTakenAFewAtATime) {
   ReclaimTargets targets;
   for (int i = 0; i < 1000; ++i) {
     const std::string name = "idle" + std::to_string(i);
-    tree_.add("", {dir(name, {testing::file("memory.current", "4096\n"), testing::file("memory.stat", "anon 4096\n")})});
+    tree_.add("",
+              {dir(name, {testing::file("memory.current", "4096\n"), testing::file("memory.stat", "anon 4096\n")})});
     targets.containers.push_back(target(name));
   }
   keeper.watch(targets);

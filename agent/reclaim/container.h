@@ -66,7 +66,7 @@ class Container {
   void observe(TimePoint now, Bytes usage);  // memory.current
   void observe(const Stat& stat, const NodeStat& node);
   void finished(TimePoint now, const Done& done, const Abilities& can);
-  void woken(TimePoint now);  // memory.events changed
+  void woken(TimePoint now);     // memory.events changed
   void statLost(TimePoint now);  // the look that was asked for will not come
 
   struct Decision {
