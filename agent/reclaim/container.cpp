@@ -65,10 +65,8 @@ Floors floorsOf(Bytes kept, const Stat& stat, Bytes swappable, Bytes reserve) {
   const Bytes listed = std::min(m.pageCache(), m.activeFile + m.inactiveFile);
   Floors out;
   out.hard = std::max(kept, stat.usage - listed - m.slabReclaimable - swappable);
-  if (swappable.count == 0) {
-    const Bytes text = m.fileMapped + std::min(reserve, unmapped(m));
-    out.hard = std::max(out.hard, stat.usage - m.pageCache() + text);
-  }
+  out.heap = stat.usage - m.pageCache() + m.fileMapped + std::min(reserve, unmapped(m));
+  if (swappable.count == 0) out.hard = std::max(out.hard, out.heap);
   out.hard = std::max(out.hard, Bytes{0});
   // The kernel does not write dirty pages here, and wakes the flushers of all devices where it finds nothing else.
   const bool mostlyDirty = dirty.count * 2 > m.pageCache().count;
@@ -227,8 +225,10 @@ std::optional<Job> Container::memoryJob(TimePoint now, Bytes share) {
       if (floor.hard + kLeastChunk > memory_->latestStart()) {
         enter(now, State::floorAboveMark);
       } else {
+        // What growth is going to need is taken of page cache in advance, but not of heap, which may be hot.
+        const Bytes wanted = std::max(*own, std::min(memory_->marks().stop, floor.heap));
         // At the floor it is taken by more than a few pages at a time.
-        target = floor.now <= *own || *usage_ - floor.now >= kLeastStep || memory_->urgent() ? *own : target;
+        target = floor.now <= wanted || *usage_ - floor.now >= kLeastStep || memory_->urgent() ? wanted : target;
       }
     }
   }

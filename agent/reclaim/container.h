@@ -35,6 +35,7 @@ struct Counters {
 // Below which reclaim must not go. `hard`: for good; `now`: with what is dirty at the moment.
 struct Floors {
   Bytes hard, now;
+  Bytes heap;  // below, it is heap that is taken, where swap has room
 };
 // `swappable`: how much anonymous and shared memory may be swapped out. `reserve`: page cache that is always left, for
 // program text that is read rather than mapped.

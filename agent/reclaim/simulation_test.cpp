@@ -54,6 +54,21 @@ TEST(Simulation, WhatFitsItsLimitIsLeftAlone) {
   EXPECT_LE(world.steps, 300);
 }
 
+// Room for growth that is expected is made of page cache. Heap is swapped out as far as the stop mark asks for it, no
+// further.
+TEST(Simulation, HeapIsNotSwappedOutInAdvance) {
+  FakeWorld world;
+  world.node.swapTotal = world.node.swapFree = mebibytes(256);
+  FakeCgroup group = streaming(mebibytes(112));
+  group.anon = mebibytes(80);
+  group.swapMost = mebibytes(256);
+  FakeCgroup& cgroup = world.add(group, watermark());
+  world.begin();
+  world.run(10s);
+  EXPECT_GE(cgroup.anon, mebibytes(74));
+  EXPECT_LE(cgroup.hits * 100, hitsWithout(group, 10s));
+}
+
 // A node that is too busy for them: nothing is looked at more often meanwhile.
 TEST(Simulation, SlowLooksThatComeLateAreWaitedFor) {
   FakeWorld world;
