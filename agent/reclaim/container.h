@@ -96,7 +96,7 @@ class Container {
   [[nodiscard]] std::optional<Job> cacheJob() const;
   [[nodiscard]] std::optional<Job> trimJob(TimePoint now);
   [[nodiscard]] Duration statEvery(TimePoint now) const;
-  // When the next slow look is due; one that is on its way is not waited for.
+  // When the next slow look is due. While one is on its way: not soon, its end is told.
   [[nodiscard]] TimePoint statAt(TimePoint now) const;
   [[nodiscard]] TimePoint pollAt(TimePoint now, bool mayBeFast) const;
   void adapt(const Stat& stat);
