@@ -25,8 +25,9 @@ func TestChartIsStrictlyValid(t *testing.T) {
 		_, err := cluster.Get(account + "/default")
 		return err
 	}))
-	must[string](t)(cluster.Kubectl("", "apply", "--server-side", "-f", os.Getenv("LAB_PODMONITOR")))
-	t.Cleanup(func() { must[string](t)(cluster.Kubectl("", "delete", "-f", os.Getenv("LAB_PODMONITOR"))) })
+	podMonitor := os.Getenv("LAB_PODMONITOR")
+	must[string](t)(cluster.Kubectl("", "apply", "--server-side", "-f", podMonitor))
+	t.Cleanup(func() { must[string](t)(cluster.Kubectl("", "delete", "-f", podMonitor)) })
 	must[string](t)(cluster.Kubectl("", "wait", "--for=condition=Established", "--timeout=1m", "crd/podmonitors.monitoring.coreos.com"))
 	for _, set := range []string{
 		"", "metrics.podMonitor.enabled=true,metrics.podMonitor.scrapeTimeout=5s", "resourceQuota.create=true", "dashboards.enabled=true,commonAnnotations.a=b,commonLabels.c=d",

@@ -46,6 +46,12 @@ void ok(const ReplayServer::Request&, ReplayServer::Connection& connection) {
   connection.answer(200, "{}");
 }
 
+void aLineThenSilence(const ReplayServer::Request&, ReplayServer::Connection& c) {
+  c.beginChunks();
+  c.chunk("x\n");
+  c.waitForEnd(20s);
+}
+
 TEST(Cpprest, AnAnswerOverTls) {
   const ReplayServer server(
       [](const ReplayServer::Request&, ReplayServer::Connection& c) {
@@ -188,13 +194,7 @@ TEST(Cpprest, PartsComeAsTheyAreSent) {
 }
 
 TEST(Cpprest, SilenceInTheMiddleIsATimeout) {
-  const ReplayServer server(
-      [](const ReplayServer::Request&, ReplayServer::Connection& c) {
-        c.beginChunks();
-        c.chunk("x\n");
-        c.waitForEnd(20s);
-      },
-      serverIdentity());
+  const ReplayServer server(aLineThenSilence, serverIdentity());
   int parts = 0;
   const auto head = connect(server)->stream({.path = "/watch", .deadline = 60s, .idle = 200ms},
                                             [&](const Head&, std::string_view part) {
@@ -241,13 +241,7 @@ TEST(Cpprest, NobodyListens) {
 }
 
 TEST(Cpprest, StoppingEndsAWatchAtOnce) {
-  const ReplayServer server(
-      [](const ReplayServer::Request&, ReplayServer::Connection& c) {
-        c.beginChunks();
-        c.chunk("x\n");
-        c.waitForEnd(20s);
-      },
-      serverIdentity());
+  const ReplayServer server(aLineThenSilence, serverIdentity());
   const auto transport = connect(server);
   std::stop_source stop;
   std::promise<void> begun;
