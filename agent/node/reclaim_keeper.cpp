@@ -59,8 +59,11 @@ void ReclaimKeeper::watch(ReclaimTargets targets) {
   byId_.clear();
   std::set<cgroup::Id> there;
   std::vector<reclaim::Wanted> wanted;
+  const auto before = std::exchange(impossibleSince_, {});
   for (const ReclaimTarget& target : targets_.containers) {
-    byId_[target.wanted.id] = &target;
+    const cgroup::Id id = target.wanted.id;
+    byId_[id] = &target;
+    if (!target.why.empty()) impossibleSince_[id] = before.contains(id) ? before.at(id) : loop_.now();
     if (target.off || (target.wanted.how == reclaim::How::off && !target.wanted.cacheLimit)) continue;
     wanted.push_back(target.wanted);
     there.insert(target.wanted.id);
@@ -212,7 +215,10 @@ std::vector<policy::Finding> ReclaimKeeper::findingsOf(const std::vector<const R
     finding.key = target.wanted.how == reclaim::How::off && target.why.empty() ? "page-cache-limit" : "reclaim";
     finding.problem = target.why;
     finding.reason = policy::Reason::unsupported;
-    if (finding.problem.empty()) {
+    if (!target.why.empty()) {
+      // The runtime writes the limit of a container after it has made its cgroup.
+      if (now - impossibleSince_.at(target.wanted.id) < kLasting) continue;
+    } else {
       const auto view = engine_.view(target.wanted.id);
       if (!view || now - view->since < kLasting) continue;
       finding.problem = whyOf(*view);

@@ -65,7 +65,8 @@ class ReclaimKeeper {
   loop::Handle timer_;
   std::optional<loop::TimePoint> timerAt_;
   loop::Handle judgeTimer_;
-  std::map<std::string, std::size_t> told_;  // UID -> how many findings stood
+  std::map<cgroup::Id, loop::TimePoint> impossibleSince_;  // targets with a `why`
+  std::map<std::string, std::size_t> told_;                // UID -> how many findings stood
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -102,6 +102,28 @@ TEST_F(Keeper, WhatCannotBeTakenIsToldWhenItLasts) {
   EXPECT_EQ(tree_.read("heap/memory.reclaim"), "");
 }
 
+TEST_F(Keeper, WhatIsImpossibleForAnInstantIsNotTold) {
+  ReclaimTargets unlimited;
+  unlimited.containers = {target("full")};
+  unlimited.containers[0].wanted.how = reclaim::How::off;
+  unlimited.containers[0].why = "the container has no limit";
+  ReclaimTargets limited;
+  limited.containers = {target("full")};
+  keeper_.watch(unlimited);
+  pass(5s);
+  keeper_.watch(limited);
+  pass(1s);
+  keeper_.watch(unlimited);
+  pass(8s);
+  EXPECT_TRUE(told_.empty());
+  keeper_.watch(unlimited);
+  pass(8s);
+  ASSERT_EQ(told_["u-full"].size(), 1U);
+  EXPECT_EQ(told_["u-full"][0].reason, policy::Reason::unsupported);
+  keeper_.watch(limited);
+  EXPECT_TRUE(told_["u-full"].empty());
+}
+
 TEST_F(Keeper, AThousandSlowLooksAreTakenAFewAtATime) {
   loop::FakeLane samples(loop_);
   ReclaimKeeper keeper(loop_, samples, rounds_, {true, true, kMiB, 2}, callbacks());
