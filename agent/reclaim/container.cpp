@@ -140,8 +140,9 @@ void Container::adapt(const Stat& stat) {
   if (!before || !memory_) return;
   const auto& a = before->memory;
   const auto& b = stat.memory;
-  memory_->adapt(stat.at, {stat.events.max + stat.events.high > before->events.max + before->events.high,
-                           b.pgsteal - a.pgsteal, b.restoreFile + b.restoreAnon - a.restoreFile - a.restoreAnon});
+  memory_->adapt(stat.at,
+                 {stat.events.max + stat.events.high > before->events.max + before->events.high, b.pgsteal - a.pgsteal,
+                  b.restoreFile + b.restoreAnon - a.restoreFile - a.restoreAnon, governor_.hotShare()});
 }
 
 void Container::woken(TimePoint now) {
@@ -220,15 +221,13 @@ Bytes Container::reclaimable() const {
 std::optional<Job> Container::memoryJob(TimePoint now, Bytes share) {
   Bytes target = *usage_;
   const Floors floor = floors();
+  begins_.reset();
   if (watches(wanted_)) {
     if (const auto own = memory_->target()) {
       if (floor.hard + kLeastChunk > memory_->latestStart()) {
         enter(now, State::floorAboveMark);
       } else {
-        // What growth is going to need is taken of page cache in advance, but not of heap, which may be hot.
-        const Bytes wanted = std::max(*own, std::min(memory_->marks().stop, floor.heap));
-        // At the floor it is taken by more than a few pages at a time.
-        target = floor.now <= wanted || *usage_ - floor.now >= kLeastStep || memory_->urgent() ? wanted : target;
+        target = targetAbove(floor, *own);
       }
     }
   }
@@ -242,6 +241,17 @@ std::optional<Job> Container::memoryJob(TimePoint now, Bytes share) {
   job.amount = std::min(need, kMostRound);
   job.urgent = urgent();
   return job;
+}
+
+// `own`: where the marks would bring usage. Where it is now, if it is better to wait.
+Bytes Container::targetAbove(const Floors& floor, Bytes own) {
+  // What growth is going to need is taken of page cache in advance, but not of heap, which may be hot.
+  const Bytes wanted = std::max(own, std::min(memory_->calmStop(), floor.heap));
+  if (floor.now > wanted) begins_ = floor.now + kLeastStep;
+  // Page cache on top of heap: all that is cold at a time, and then time for what is hot to be used again. Asked again
+  // and again for a little, the kernel finds program text unused since it looked last.
+  if (wanted > own) begins_ = std::max(begins_.value_or(Bytes{0}), wanted + scale(memory_->limit() - wanted, 1, 2));
+  return !begins_ || *usage_ >= *begins_ || memory_->urgent() ? wanted : *usage_;
 }
 
 std::optional<Job> Container::cacheJob() const {
@@ -354,7 +364,10 @@ Duration Container::statEvery(TimePoint now) const {
 
 TimePoint Container::pollAt(TimePoint now, bool mayBeFast) const {
   Duration after = kLongestPoll;
-  if (memory_ && watches(wanted_)) after = std::min(after, memory_->pollAfter(mayBeFast));
+  if (memory_ && watches(wanted_)) {
+    const Bytes start = memory_->marks().start;
+    after = std::min(after, memory_->pollAfter(mayBeFast, std::max(start, begins_.value_or(start))));
+  }
   if (cache_) after = std::min({after, cacheLook_, cache_->pollAfter(mayBeFast)});
   // Stuck above a mark: its back-off says when to look again.
   if (state_ == State::unreclaimable || state_ == State::floorAboveMark || state_ == State::forbidden)

@@ -93,6 +93,7 @@ class Container {
   [[nodiscard]] Floors floors() const;
   [[nodiscard]] std::optional<Job> nextJob(TimePoint now, Bytes share, const Abilities& can);
   [[nodiscard]] std::optional<Job> memoryJob(TimePoint now, Bytes share);
+  [[nodiscard]] Bytes targetAbove(const Floors& floor, Bytes own);
   [[nodiscard]] std::optional<Job> cacheJob() const;
   [[nodiscard]] std::optional<Job> trimJob(TimePoint now);
   [[nodiscard]] Duration statEvery(TimePoint now) const;
@@ -120,6 +121,7 @@ class Container {
   TimePoint statNotBefore_{};
   std::optional<TimePoint> lastJob_, lastWake_;
   std::optional<TimePoint> notBefore_;
+  std::optional<Bytes> begins_;  // above the start mark: usage at which a round is worth it
   TimePoint trimAt_{};
   Duration floorWait_{};
   State state_ = State::waiting;

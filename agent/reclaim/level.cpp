@@ -8,10 +8,12 @@ namespace memqos::reclaim {
 namespace {
 
 constexpr double kGrowthTime = 0.05;  // s
+constexpr double kRecentTime = 1;     // s
 constexpr Bytes kSmallestHysteresis{256 * 1024};
 constexpr auto kQuiet = std::chrono::seconds(30);
 constexpr auto kDriftEvery = std::chrono::seconds(5);
 constexpr Bytes kWorthless{64 * 1024};
+constexpr auto kFastBefore = std::chrono::milliseconds(100);
 constexpr double kHotShare = 0.05;
 // So many hot pages in kAdaptEvery are hot, however many cold ones went with them: beside a fast stream they are a
 // small share. 1.5 % of the limit in a minute.
@@ -43,6 +45,7 @@ void Growth::observe(TimePoint now, Bytes level, Bytes taken) {
   const double dt = seconds(now - *last);
   const double sample = static_cast<double>((level + taken - before).count) / dt;
   rate_ = std::max(0.0, rate_ + (sample - rate_) * dt / (dt + kGrowthTime));
+  recent_ = std::max(rate_, recent_ * std::exp(-dt / kRecentTime));
   peak_ = std::max(rate_, peak_ * std::exp(-dt / 600));
 }
 
@@ -54,7 +57,7 @@ void Headroom::adapt(TimePoint now, const Evidence& evidence) {
   const bool hot = evidence.stolen > 0 &&
                    (evidence.restored > many ||
                     static_cast<double>(evidence.restored) > kHotShare * static_cast<double>(evidence.stolen));
-  if (evidence.limitHit && hot) {
+  if (evidence.limitHit && (hot || evidence.hotLately > kHotShare)) {
     // The limit is too small for what is hot: neither more room nor less helps.
   } else if (evidence.limitHit) {
     calm_ = std::min(times(calm_, 1.5), Bytes{limit_.count / 2});
@@ -105,12 +108,21 @@ Marks Level::marks() const {
   out.headroom = headroom_.at(growth_);
   if (settings_.start) out.headroom = std::max(limit - *settings_.start, Bytes{0});
   out.start = limit - out.headroom;
+  out.stop = stopBelow(out.start, out.headroom);
   const Bytes quarter{out.headroom.count / 4};
-  const Bytes most = std::max(kSmallestHysteresis, Bytes{limit.count / 64});
-  out.stop = std::max(Bytes{0}, out.start - std::clamp(quarter, kSmallestHysteresis, most));
-  if (settings_.stop) out.stop = std::min(*settings_.stop, out.start);
   out.urgent = std::max(out.start, limit - std::clamp(quarter, kSmallestHysteresis, kGiB));
   return out;
+}
+
+Bytes Level::stopBelow(Bytes start, Bytes headroom) const {
+  if (settings_.stop) return std::min(*settings_.stop, start);
+  const Bytes most = std::max(kSmallestHysteresis, Bytes{settings_.limit.count / 64});
+  return std::max(Bytes{0}, start - std::clamp(Bytes{headroom.count / 4}, kSmallestHysteresis, most));
+}
+
+Bytes Level::calmStop() const {
+  if (settings_.start) return marks().stop;
+  return stopBelow(settings_.limit - headroom_.calm(), headroom_.calm());
 }
 
 Bytes Level::latestStart() const {
@@ -127,17 +139,25 @@ std::optional<Bytes> Level::target() const {
 }
 
 bool Level::wantsFast() const {
-  return growth() > 0 && settings_.limit - level_ < grownIn(growth(), std::chrono::milliseconds(100));
+  return settings_.limit - level_ < grownIn(growth_.recent(), kFastBefore);
 }
 
-Duration Level::pollAfter(bool mayBeFast) const {
-  // The least amount that is worth a write is never urgent: at a mark without growth there is no hurry.
-  const double room = static_cast<double>((std::max(Bytes{0}, marks().start - level_) + kWorthless).count);
-  const double until = room / (2 * std::max(growth(), 1.0));
-  const Duration least = mayBeFast && wantsFast() ? Duration(kFastestPoll) : Duration(kShortestPoll);
+Duration Level::pollAfter(bool mayBeFast, Bytes mark) const {
   if (!growth_.known()) return kShortestPoll;
-  if (until >= seconds(kLongestPoll)) return kLongestPoll;
-  return std::max(least, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(until)));
+  // The least amount that is worth a write is never urgent: at a mark without growth there is no hurry.
+  const Bytes toMark = std::max(Bytes{0}, mark - level_) + kWorthless;
+  const Bytes toLimit = std::max(Bytes{0}, settings_.limit - level_);
+  const auto lasts = [](Bytes room, double growth, int looks) {
+    const double time = static_cast<double>(room.count) / (looks * std::max(growth, 1.0));
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(time, seconds(kLongestPoll))));
+  };
+  const auto after = [&](double growth, Duration fastest) {
+    // However close the mark is: so many looks before the limit are enough.
+    const Duration least = std::clamp<Duration>(lasts(toLimit, growth, 8), fastest, kShortestPoll);
+    return std::max(lasts(toMark, growth, 2), mayBeFast ? least : Duration(kShortestPoll));
+  };
+  // What grows in bursts grows again: one may be over before it is seen.
+  return std::min(after(growth(), kFastestPoll), after(growth_.recent(), kPausedPoll));
 }
 
 }  // namespace memqos::reclaim

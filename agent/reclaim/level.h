@@ -19,6 +19,7 @@ inline constexpr auto kGrowthRoom = std::chrono::milliseconds(200);  // growth t
 inline constexpr auto kShortestPoll = std::chrono::milliseconds(50);
 inline constexpr auto kLongestPoll = std::chrono::seconds(5);
 inline constexpr auto kFastestPoll = std::chrono::milliseconds(1);
+inline constexpr auto kPausedPoll = std::chrono::milliseconds(10);  // the shortest between bursts of growth
 inline constexpr auto kAdaptEvery = std::chrono::milliseconds(500);
 
 // a * seconds, saturated; never negative.
@@ -31,13 +32,15 @@ class Growth {
  public:
   void observe(TimePoint now, Bytes level, Bytes taken);
   [[nodiscard]] double bytesPerSecond() const { return rate_; }
-  [[nodiscard]] double peak() const { return peak_; }
+  [[nodiscard]] double recent() const { return recent_; }  // the largest of the last second or two
+  [[nodiscard]] double peak() const { return peak_; }      // of the last ten minutes or so
   [[nodiscard]] bool known() const { return looks_ > 2; }
 
  private:
   std::optional<TimePoint> at_;
   Bytes level_;
   double rate_ = 0;
+  double recent_ = 0;
   double peak_ = 0;
   int looks_ = 0;
 };
@@ -47,6 +50,7 @@ struct Evidence {
   bool limitHit = false;      // memory.events: max or high rose
   std::int64_t stolen = 0;    // pages: pgsteal
   std::int64_t restored = 0;  // pages: workingset_restore_*, hot when they were evicted
+  double hotLately = 0;       // restored / stolen over the governor's window
 };
 
 // The room kept free below a limit. As large as growth needs and no larger: a working set that fits its limit would
@@ -58,6 +62,7 @@ class Headroom {
   void adapt(TimePoint now, const Evidence& evidence);
   [[nodiscard]] Bytes at(const Growth& growth) const;
   [[nodiscard]] Bytes least() const { return least_; }
+  [[nodiscard]] Bytes calm() const { return calm_; }
 
  private:
   Bytes limit_, least_;
@@ -92,17 +97,22 @@ class Level {
   [[nodiscard]] Bytes limit() const { return settings_.limit; }
   [[nodiscard]] Marks marks() const;
   [[nodiscard]] Bytes latestStart() const;  // the start mark with the least headroom
+  [[nodiscard]] Bytes calmStop() const;     // the stop mark without the room for growth
   [[nodiscard]] bool running() const { return running_; }
   [[nodiscard]] bool urgent() const { return level_ > marks().urgent; }
   // Where reclaim should bring the level now; nullopt: nothing to do. Below the stop mark by the growth that is
   // expected meanwhile.
   [[nodiscard]] std::optional<Bytes> target() const;
-  // How long it need not be looked at. Short periods (under kShortestPoll) only when `mayBeFast`.
-  [[nodiscard]] Duration pollAfter(bool mayBeFast) const;
-  [[nodiscard]] bool wantsFast() const;  // the limit is less than 100 ms of growth away
+  // How long it need not be looked at, if what it waits for is above `mark`. Short periods (under kShortestPoll) only
+  // when `mayBeFast`.
+  [[nodiscard]] Duration pollAfter(bool mayBeFast, Bytes mark) const;
+  [[nodiscard]] Duration pollAfter(bool mayBeFast) const { return pollAfter(mayBeFast, marks().start); }
+  [[nodiscard]] bool wantsFast() const;  // the limit is less than 100 ms of growth, as it is or was lately, away
   [[nodiscard]] double growth() const { return growth_.bytesPerSecond(); }
 
  private:
+  [[nodiscard]] Bytes stopBelow(Bytes start, Bytes headroom) const;
+
   LevelSettings settings_;
   Headroom headroom_;
   Growth growth_;

@@ -40,6 +40,24 @@ TEST_P(Streams, HardlyEverHitTheirLimit) {
 }
 INSTANTIATE_TEST_SUITE_P(Sizes, Streams, ::testing::Values(16, 64, 512));
 
+// A writer that the disk holds up writes in bursts: each is over before a look that only follows its growth.
+TEST(Simulation, WhatGrowsInBurstsIsSeenInTime) {
+  FakeWorld world;
+  FakeCgroup& cgroup = world.add(streaming(mebibytes(16), 0), watermark());
+  world.begin();
+  for (int i = 0; i < 40; ++i) {
+    cgroup.reads = 120e6;
+    world.run(110ms);
+    cgroup.reads = 0;
+    world.run(300ms);
+  }
+  EXPECT_EQ(cgroup.hits, 0);
+  // What has calmed down is not looked at as if it had not.
+  const int looks = world.looks;
+  world.run(60s);
+  EXPECT_LE(world.looks - looks, 200);
+}
+
 TEST(Simulation, WhatFitsItsLimitIsLeftAlone) {
   FakeWorld world;
   FakeCgroup group;
@@ -54,7 +72,7 @@ TEST(Simulation, WhatFitsItsLimitIsLeftAlone) {
   EXPECT_LE(world.steps, 300);
 }
 
-// Room for growth that is expected is made of page cache. Heap is swapped out as far as the stop mark asks for it, no
+// Room for growth that is expected is made of page cache. Heap is swapped out as far as limit hits ask for it, no
 // further.
 TEST(Simulation, HeapIsNotSwappedOutInAdvance) {
   FakeWorld world;
@@ -67,6 +85,22 @@ TEST(Simulation, HeapIsNotSwappedOutInAdvance) {
   world.run(10s);
   EXPECT_GE(cgroup.anon, mebibytes(74));
   EXPECT_LE(cgroup.hits * 100, hitsWithout(group, 10s));
+}
+
+// Where heap leaves little room, all that is cold in the page cache is taken at a time, not a little again and again:
+// between two rounds half of the room is filled.
+TEST(Simulation, LittlePageCacheIsGivenTimeBetweenRounds) {
+  FakeWorld world;
+  world.node.swapTotal = world.node.swapFree = mebibytes(256);
+  FakeCgroup group = streaming(mebibytes(112), 100e6);
+  group.anon = mebibytes(88);
+  group.swapMost = mebibytes(256);
+  FakeCgroup& cgroup = world.add(group, watermark());
+  world.begin();
+  world.run(10s);
+  EXPECT_LE(cgroup.hits * 100, hitsWithout(group, 10s));
+  EXPECT_LE(cgroup.kernelWrites, 350) << "for 1 GB: rounds of 8 MiB, of two writes each";
+  EXPECT_GE(cgroup.anon, mebibytes(86));
 }
 
 // A node that is too busy for them: nothing is looked at more often meanwhile.
