@@ -26,16 +26,16 @@ cpu_of() { # cpu_of PID: seconds of user and system time
 }
 page() { wget -q -O - http://127.0.0.1:9464/metrics; }
 
-figure() { # figure NAME UNIT WITHOUT WITH GOAL: - for what there is not; the goal is the largest ratio
-  show "$1" "$2" "$3" "$4" ratio "$5"
+figure() { # figure NAME UNIT WITHOUT WITH GOAL [RATIO]: - for what there is not; the goal is the largest ratio
+  show "$1" "$2" "$3" "$4" ratio "$5" "${6:-}"
 }
 most() { # most NAME UNIT WITHOUT WITH GOAL: the goal is the largest value
   show "$1" "$2" "$3" "$4" value "$5"
 }
-show() { # show NAME UNIT WITHOUT WITH ratio|value GOAL
-  awk -v first="$first" -v name="$1" -v kernel="$kernel" -v unit="$2" -v without="$3" -v with="$4" -v of="$5" -v goal="$6" -v json="$json" '
+show() { # show NAME UNIT WITHOUT WITH ratio|value GOAL [RATIO]
+  awk -v first="$first" -v name="$1" -v kernel="$kernel" -v unit="$2" -v without="$3" -v with="$4" -v of="$5" -v goal="$6" -v known="${7:-}" -v json="$json" '
     BEGIN {
-      ratio = (without == "-" || without + 0 == 0) ? "-" : with / without
+      ratio = known != "" ? known : (without == "-" || without + 0 == 0) ? "-" : with / without
       if (of == "value") held = with + 0 <= goal + 0
       else held = ratio == "-" ? with + 0 == 0 : ratio <= goal + 0
       met = goal == "-" || held ? "true" : "false"
@@ -122,71 +122,78 @@ measure() { # measure CGROUP COMMAND...: sets hits, stalled (ms), elapsed (s)
   stalled=$((($(stall "$cgroup") - stalled) / 1000))
 }
 
-dd_in() { # dd_in MIB
-  local mib=$1 name="dd 3 x $BENCH_MB MB, $1 MiB" cgroup=bench.slice/dd$1 hits_goal=0.01 stall_goal=0.05 cpu hot
-  if [ "$kernel" = 7.3 ] && [ "$mib" = 16 ]; then hits_goal=0.02 stall_goal=0.1; fi
-  make_cgroup "$cgroup" "${mib}M"
-  measure "$cgroup" dd_files
-  local hits0=$hits stalled0=$stalled elapsed0=$elapsed hot0
-  hot0=$(stat_of "$cgroup" workingset_restore_file)
-  start_agent "$cgroup" 'memqos.io/reclaim: watermark'
-  cpu=$(cpu_of "$agent")
-  measure "$cgroup" dd_files
-  cpu=$(awk -v a="$cpu" -v b="$(cpu_of "$agent")" 'BEGIN { print b - a }')
-  # shellcheck disable=SC2046 # three words
-  set -- $(writes)
-  hot=$(($(stat_of "$cgroup" workingset_restore_file) - hot0))
-  page > "/results/metrics-dd$mib.txt"
-  stop_agent
-  figure "$name: limit hits" "events" "$hits0" "$hits" "$hits_goal"
-  [ "$stalled0" -ge 1000 ] || stall_goal=-
-  figure "$name: stalled" "ms" "$stalled0" "$stalled" "$stall_goal"
-  figure "$name: elapsed" "s" "$elapsed0" "$elapsed" 0.95
-  figure "$name: hot pages taken" pages "$hot0" "$hot" -
-  figure "$name: CPU of the agent" "s" - "$cpu" -
-  figure "$name: writes" "number" - "$1" -
-  figure "$name: 99 % of writes within" "ms" - "$2" -
-  figure "$name: longest write within" "ms" - "$3" -
-  rmdir "$tree/$cgroup"
-}
-
 median() { # median WORDS
   echo "$1" | tr -s ' ' '\n' | grep . | sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'
 }
 
-compile_in() { # compile_in fits|misfit MIB
-  local what=$1 mib=$2 name="compile, $2 MiB" run counters found without='' cgroup times round
-  for run in without with; do
-    times=
-    cgroup=bench.slice/compile$mib$run
-    make_cgroup "$cgroup" "${mib}M"
-    [ "$run" = without ] || start_agent "$cgroup" 'memqos.io/reclaim: watermark'
-    for round in $(seq "$ROUNDS"); do
-      # Each begins without a page of the compiler in memory; the counters are those of the first.
+# turns NAME MIB WORKLOAD: ROUNDS times without and with the agent, turn about, since a guest's speed varies with what else
+# its host does; each in a new cgroup, with nothing in the page cache. Medians, in $without and $with: limit hits, waited
+# (ms), elapsed (s), refaults, hot pages taken; $with also: CPU of the agent (s), writes, 99 % of them (ms), longest (ms).
+# $slower: the median of the rounds' own ratios of elapsed time.
+turns() {
+  local name=$1 mib=$2 workload=$3 round run order cgroup cpu
+  rm -f /tmp/without /tmp/with
+  for round in $(seq "$ROUNDS"); do
+    order='without with'
+    [ $((round % 2)) = 1 ] || order='with without'
+    for run in $order; do
+      cgroup=bench.slice/$name$run
+      make_cgroup "$cgroup" "${mib}M"
+      [ "$run" = without ] || { start_agent "$cgroup" 'memqos.io/reclaim: watermark'; cpu=$(cpu_of "$agent"); }
       echo 3 > /proc/sys/vm/drop_caches
-      measure "$cgroup" compile
-      times="$times $elapsed"
-      [ "$round" = 1 ] || continue
-      counters="$hits $stalled $(stat_of "$cgroup" workingset_refault_file) $(stat_of "$cgroup" workingset_restore_file)"
+      measure "$cgroup" "$workload"
+      set -- "$hits" "$stalled" "$elapsed" "$(stat_of "$cgroup" workingset_refault_file)" "$(stat_of "$cgroup" workingset_restore_file)"
+      # shellcheck disable=SC2046 # three words
+      [ "$run" = without ] || set -- "$@" "$(awk -v a="$cpu" -v b="$(cpu_of "$agent")" 'BEGIN { print b - a }')" $(writes)
+      echo "$*" >> "/tmp/$run"
+      [ "$run" = without ] || { page > "/results/metrics-$name.txt"; stop_agent; }
+      rmdir "$tree/$cgroup"
     done
-    found="$counters $(median "$times")"
-    [ "$run" = with ] || without=$found
-    if [ "$run" = with ]; then page > "/results/metrics-compile$mib.txt"; stop_agent; fi
-    rmdir "$tree/$cgroup"
   done
-  # shellcheck disable=SC2086 # five words each
-  set -- $without $found
+  cat /tmp/without /tmp/with > "/results/turns-$name.txt"
+  without=$(medians /tmp/without) with=$(medians /tmp/with)
+  slower=$(median "$(paste /tmp/without /tmp/with | awk '{ print $8 / $3 }' | tr '\n' ' ')")
+}
+medians() { # medians FILE: of each column
+  local column
+  for column in $(seq "$(head -n 1 "$1" | wc -w)"); do median "$(awk -v i="$column" '{ print $i }' "$1" | tr '\n' ' ')"; done
+}
+
+dd_in() { # dd_in MIB
+  local name="dd 3 x $BENCH_MB MB, $1 MiB" without with slower hits_goal=0.01 stall_goal=0.05
+  if [ "$kernel" = 7.3 ] && [ "$1" = 16 ]; then hits_goal=0.02 stall_goal=0.1; fi
+  turns "dd$1" "$1" dd_files
+  # shellcheck disable=SC2086 # five and nine words
+  set -- $without $with
+  [ "$2" -ge 1000 ] || stall_goal=-
+  figure "$name: limit hits" events "$1" "$6" "$hits_goal"
+  figure "$name: stalled" ms "$2" "$7" "$stall_goal"
+  figure "$name: elapsed" s "$3" "$8" 0.95 "$slower"
+  figure "$name: hot pages taken" pages "$5" "${10}" -
+  shift 10
+  figure "$name: CPU of the agent" s - "$1" -
+  figure "$name: writes" number - "$2" -
+  figure "$name: 99 % of writes within" ms - "$3" -
+  figure "$name: longest write within" ms - "$4" -
+}
+
+compile_in() { # compile_in fits|misfit MIB
+  local what=$1 name="compile, $2 MiB" without with slower
+  turns "compile$2" "$2" compile
+  # shellcheck disable=SC2086 # five and nine words
+  set -- $without $with
   if [ "$what" = fits ]; then
     figure "$name: limit hits" events "$1" "$6" -
     most "$name: stalled" ms "$2" "$7" "$(($2 + 50))"
-    most "$name: refaults" pages "$3" "$8" "$(($3 * 12 / 10 + 200))"
+    most "$name: refaults" pages "$4" "$9" "$(($4 * 12 / 10 + 200))"
   else
     figure "$name: limit hits" events "$1" "$6" 1
     figure "$name: stalled" ms "$2" "$7" 1
-    figure "$name: refaults" pages "$3" "$8" -
+    figure "$name: refaults" pages "$4" "$9" -
   fi
-  figure "$name: hot pages taken" pages "$4" "$9" -
-  figure "$name: elapsed, median of $ROUNDS" s "$5" "${10}" 1.02
+  figure "$name: hot pages taken" pages "$5" "${10}" -
+  figure "$name: elapsed" s "$3" "$8" 1.02 "$slower"
+  figure "$name: CPU of the agent" s - "${11}" -
 }
 
 make_file() { [ -e "$1" ] || { dd if=/dev/zero of="$1" bs=1M count="$2" 2> /dev/null && sync; }; } # make_file FILE MIB
