@@ -133,6 +133,7 @@ void ReclaimKeeper::lookNext() {
     looks->ids.push_back(held->first);
     looks->cgroups.emplace_back(held->second.cgroup, held->second.pod);
   }
+  if (looks->ids.empty()) return;
   looking_ = sampleLane_.submit(
       kStatDeadline,
       [looks] {
