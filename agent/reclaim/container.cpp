@@ -13,7 +13,9 @@ constexpr auto kBusyStat = 200ms;
 constexpr auto kMovedStat = 5s;
 constexpr auto kCalmStat = 60s;
 constexpr auto kStatTimeout = 10s;
-constexpr auto kLostStat = 5s;  // a node that is too busy for a look is not asked for it again at once
+constexpr auto kLostStat = 5s;         // a node that is too busy for a look is not asked for it again at once
+constexpr auto kOutdated = 500ms;      // so old a slow look is not acted on if much was charged since
+constexpr auto kOutdatedWait = 100ms;  // but the next one is waited for no longer than that
 constexpr auto kSlowPoll = 500ms;
 constexpr Bytes kLeastStep{512 * 1024};
 constexpr double kLeastRate = 0.02;
@@ -279,6 +281,17 @@ std::optional<Job> Container::trimJob(TimePoint now) {
   return job;
 }
 
+// The classic LRU, asked for what it likes, swaps heap in use before page cache that is not. Where page cache is a
+// quarter of the limit it is asked for page cache alone, and for half of it at a time, so that what is hot in it has
+// time to be used again. Below that, heap gives too.
+void Container::spareHeap(Job& job, ModeFacts& facts) const {
+  if (node_.generations || !memory_ || job.what != What::memory || job.target < floors().heap) return;
+  const Bytes cache = facts.file + *usage_ - stat_->usage;
+  if (cache < scale(memory_->limit(), 1, 4)) return;
+  facts.fileFirst = true;
+  job.amount = std::min(job.amount, scale(cache, 1, 2));
+}
+
 std::optional<Job> Container::nextJob(TimePoint now, Bytes share, const Abilities& can) {
   auto job = memoryJob(now, share);
   if (!job || !job->urgent) {
@@ -290,6 +303,7 @@ std::optional<Job> Container::nextJob(TimePoint now, Bytes share, const Abilitie
   job->pace = pace_;
   ModeFacts facts = modeFacts();
   facts.fileFirst = job->what == What::cache || trims(wanted_);
+  spareHeap(*job, facts);
   const auto mode = modes_.choose(now, facts, can, pace_.chunk());
   if (!mode) {
     enter(now, modes_.unreclaimable() ? State::unreclaimable
@@ -302,9 +316,17 @@ std::optional<Job> Container::nextJob(TimePoint now, Bytes share, const Abilitie
 
 Container::Decision Container::decide(TimePoint now, Bytes share, const Abilities& can, bool mayBeFast) {
   Decision out;
-  if (now >= statAt(now)) out.stat = statAsked_ = true;
+  const bool outdated = pictureOutdated(now);
+  if (now >= statAt(now) || (outdated && !statAsked_ && now >= statNotBefore_)) {
+    out.stat = statAsked_ = true;
+    statAskedAt_ = now;
+  }
   if (!stat_ || !usage_ || inFlight_) {
     out.wakeAt = std::max(statAt(now), now + kShortestPoll);
+    return out;
+  }
+  if (outdated && statAsked_ && now - statAskedAt_ < kOutdatedWait) {
+    out.wakeAt = now + kShortestPoll;
     return out;
   }
   out.wakeAt = std::min(pollAt(now, mayBeFast), std::max(statAt(now), now + kShortestPoll));
@@ -337,6 +359,12 @@ Container::Decision Container::decide(TimePoint now, Bytes share, const Abilitie
   if (const auto retry = modes_.retryAt(); above && retry && *retry > now)
     out.wakeAt = std::min(*retry, std::max(statAt(now), now + kShortestPoll));
   return out;
+}
+
+// What was charged since the last slow look may be page cache or heap: what must be kept is not known.
+bool Container::pictureOutdated(TimePoint now) const {
+  if (!stat_ || !usage_ || now - stat_->at < kOutdated) return false;
+  return *usage_ - stat_->usage > std::max(kMiB, Bytes{usage_->count / 8});
 }
 
 void Container::statLost(TimePoint now) {

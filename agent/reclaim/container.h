@@ -94,9 +94,11 @@ class Container {
   [[nodiscard]] std::optional<Job> nextJob(TimePoint now, Bytes share, const Abilities& can);
   [[nodiscard]] std::optional<Job> memoryJob(TimePoint now, Bytes share);
   [[nodiscard]] Bytes targetAbove(const Floors& floor, Bytes own);
+  void spareHeap(Job& job, ModeFacts& facts) const;
   [[nodiscard]] std::optional<Job> cacheJob() const;
   [[nodiscard]] std::optional<Job> trimJob(TimePoint now);
   [[nodiscard]] Duration statEvery(TimePoint now) const;
+  [[nodiscard]] bool pictureOutdated(TimePoint now) const;
   // When the next slow look is due. While one is on its way: not soon, its end is told.
   [[nodiscard]] TimePoint statAt(TimePoint now) const;
   [[nodiscard]] TimePoint pollAt(TimePoint now, bool mayBeFast) const;
@@ -118,7 +120,7 @@ class Container {
   Bytes cacheBase_;  // memory.current then
   bool inFlight_ = false;
   bool statAsked_ = false;
-  TimePoint statNotBefore_{};
+  TimePoint statAskedAt_{}, statNotBefore_{};
   std::optional<TimePoint> lastJob_, lastWake_;
   std::optional<TimePoint> notBefore_;
   std::optional<Bytes> begins_;  // above the start mark: usage at which a round is worth it

@@ -60,7 +60,7 @@ TEST(Engine, AsksForNothingWhereNothingIsWanted) {
 
 TEST(Engine, ARoundIsOneItemOfWorkForEachContainer) {
   Engine engine = seen({1}, mebibytes(20));
-  const Step step = usages(engine, kStart + 10s, {{1, mebibytes(64)}});
+  const Step step = usages(engine, kStart + 400ms, {{1, mebibytes(64)}});
   ASSERT_EQ(step.jobs.size(), 1U);
   EXPECT_TRUE(step.jobs[0].urgent);
   EXPECT_LE(step.jobs[0].amount, kMostRound);
@@ -71,7 +71,7 @@ TEST(Engine, ARoundIsOneItemOfWorkForEachContainer) {
 TEST(Engine, UrgentOnesComeFirstAndWorkersAreFew) {
   Engine engine = seen({1, 2, 3, 4}, mebibytes(20));
   const Bytes over = mebibytes(63) + Bytes{kMiB.count / 4};
-  const Step step = usages(engine, kStart + 10s, {{1, over}, {2, over}, {3, mebibytes(64)}, {4, over}});
+  const Step step = usages(engine, kStart + 400ms, {{1, over}, {2, over}, {3, mebibytes(64)}, {4, over}});
   ASSERT_EQ(step.jobs.size(), 2U);
   EXPECT_EQ(step.jobs[0].id, 3U);
   EXPECT_EQ(step.jobs[1].id, 1U);
@@ -81,22 +81,36 @@ TEST(Engine, UrgentOnesComeFirstAndWorkersAreFew) {
   done.usage = mebibytes(60);
   done.writes = {1ms};
   inputs.done.push_back(done);
-  const Step next = engine.step(kStart + 10s + 5ms, inputs);
+  const Step next = engine.step(kStart + 405ms, inputs);
   ASSERT_EQ(next.jobs.size(), 1U);
   EXPECT_EQ(next.jobs[0].id, 2U);
 }
 
 TEST(Engine, ALaneThatRefusesIsAskedAgainLater) {
   Engine engine = seen({1}, mebibytes(20));
-  const Step step = usages(engine, kStart + 10s, {{1, mebibytes(64)}});
+  const Step step = usages(engine, kStart + 400ms, {{1, mebibytes(64)}});
   ASSERT_EQ(step.jobs.size(), 1U);
   Inputs inputs;
   Done done;
   done.job = step.jobs[0];
   done.ran = false;
   inputs.done.push_back(done);
-  EXPECT_TRUE(engine.step(kStart + 10s, inputs).jobs.empty());
-  EXPECT_EQ(usages(engine, kStart + 11s, {{1, mebibytes(64)}}).jobs.size(), 1U);
+  EXPECT_TRUE(engine.step(kStart + 400ms, inputs).jobs.empty());
+  EXPECT_EQ(usages(engine, kStart + 500ms, {{1, mebibytes(64)}}).jobs.size(), 1U);
+}
+
+TEST(Engine, AnOldPictureIsTakenAnewBeforeMuchIsTaken) {
+  Engine engine = seen({1}, mebibytes(20));
+  const Step step = usages(engine, kStart + 10s, {{1, mebibytes(64)}});
+  EXPECT_TRUE(step.jobs.empty());
+  EXPECT_EQ(step.stats, (std::vector<cgroup::Id>{1}));
+  Inputs inputs;
+  inputs.stats.push_back(statOf(1, kStart + 10s + 5ms, mebibytes(64)));
+  EXPECT_EQ(engine.step(kStart + 10s + 5ms, inputs).jobs.size(), 1U);
+
+  Engine late = seen({1}, mebibytes(20));
+  EXPECT_TRUE(usages(late, kStart + 10s, {{1, mebibytes(64)}}).jobs.empty());
+  EXPECT_EQ(usages(late, kStart + 10s + 150ms, {{1, mebibytes(64)}}).jobs.size(), 1U) << "a late one is not waited for";
 }
 
 TEST(Engine, AnArgumentThatTheKernelRefusesIsNotTriedAgain) {

@@ -57,10 +57,11 @@ struct Stat {
   Limit swapRoom;  // the least of memory.swap.max - memory.swap.current up to the pod
 };
 
-// The node's swap.
+// The node's swap, and how it finds what to take.
 struct NodeStat {
   Bytes swapTotal, swapFree;
-  bool zramOnly = true;  // no swap device but zram: what is swapped stays in memory
+  bool zramOnly = true;     // no swap device but zram: what is swapped stays in memory
+  bool generations = true;  // the multi-generational LRU is in use
 };
 
 // What the kernel can do, and how far off memory.stat may be.

@@ -103,6 +103,23 @@ TEST(Simulation, LittlePageCacheIsGivenTimeBetweenRounds) {
   EXPECT_GE(cgroup.anon, mebibytes(86));
 }
 
+// The classic LRU would take heap in use as well, if it were asked for whatever it likes.
+TEST(Simulation, WithoutGenerationsPageCacheIsAskedForWhereThereIsMuch) {
+  for (const bool generations : {true, false}) {
+    FakeWorld world;
+    world.node = {mebibytes(256), mebibytes(256), true, generations};
+    FakeCgroup group = streaming(mebibytes(112));
+    group.anon = mebibytes(40);
+    group.swapMost = mebibytes(256);
+    FakeCgroup& cgroup = world.add(group, watermark());
+    world.begin();
+    world.run(10s);
+    EXPECT_EQ(cgroup.modes[Mode::file] > cgroup.modes[Mode::mixed], !generations);
+    EXPECT_EQ(cgroup.anon, mebibytes(40));
+    EXPECT_LE(cgroup.hits * 100, hitsWithout(group, 10s));
+  }
+}
+
 // A node that is too busy for them: nothing is looked at more often meanwhile.
 TEST(Simulation, SlowLooksThatComeLateAreWaitedFor) {
   FakeWorld world;

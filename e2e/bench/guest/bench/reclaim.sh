@@ -126,14 +126,14 @@ median() { # median WORDS
   echo "$1" | tr -s ' ' '\n' | grep . | sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'
 }
 
-# turns NAME MIB WORKLOAD: ROUNDS times without and with the agent, turn about, since a guest's speed varies with what else
+# turns NAME MIB WORKLOAD ROUNDS: so often without and with the agent, turn about, since a guest's speed varies with what else
 # its host does; each in a new cgroup, with nothing in the page cache. Medians, in $without and $with: limit hits, waited
-# (ms), elapsed (s), refaults, hot pages taken; $with also: CPU of the agent (s), writes, 99 % of them (ms), longest (ms).
+# (ms), elapsed (s), refaults, swapped in or taken while hot; $with also: CPU of the agent (s), writes, 99 % of them (ms), longest (ms).
 # $slower: the median of the rounds' own ratios of elapsed time.
 turns() {
-  local name=$1 mib=$2 workload=$3 round run order cgroup cpu
+  local name=$1 mib=$2 workload=$3 rounds=$4 round run order cgroup cpu
   rm -f /tmp/without /tmp/with
-  for round in $(seq "$ROUNDS"); do
+  for round in $(seq "$rounds"); do
     order='without with'
     [ $((round % 2)) = 1 ] || order='with without'
     for run in $order; do
@@ -142,7 +142,7 @@ turns() {
       [ "$run" = without ] || { start_agent "$cgroup" 'memqos.io/reclaim: watermark'; cpu=$(cpu_of "$agent"); }
       echo 3 > /proc/sys/vm/drop_caches
       measure "$cgroup" "$workload"
-      set -- "$hits" "$stalled" "$elapsed" "$(stat_of "$cgroup" workingset_refault_file)" "$(stat_of "$cgroup" workingset_restore_file)"
+      set -- "$hits" "$stalled" "$elapsed" "$(stat_of "$cgroup" workingset_refault_file)" "$(back "$cgroup")"
       # shellcheck disable=SC2046 # three words
       [ "$run" = without ] || set -- "$@" "$(awk -v a="$cpu" -v b="$(cpu_of "$agent")" 'BEGIN { print b - a }')" $(writes)
       echo "$*" >> "/tmp/$run"
@@ -154,6 +154,7 @@ turns() {
   without=$(medians /tmp/without) with=$(medians /tmp/with)
   slower=$(median "$(paste /tmp/without /tmp/with | awk '{ print $8 / $3 }' | tr '\n' ' ')")
 }
+back() { echo $(($(stat_of "$1" pswpin) + $(stat_of "$1" workingset_restore_file) + $(stat_of "$1" workingset_restore_anon))); }
 medians() { # medians FILE: of each column
   local column
   for column in $(seq "$(head -n 1 "$1" | wc -w)"); do median "$(awk -v i="$column" '{ print $i }' "$1" | tr '\n' ' ')"; done
@@ -162,7 +163,7 @@ medians() { # medians FILE: of each column
 dd_in() { # dd_in MIB
   local name="dd 3 x $BENCH_MB MB, $1 MiB" without with slower hits_goal=0.01 stall_goal=0.05
   if [ "$kernel" = 7.3 ] && [ "$1" = 16 ]; then hits_goal=0.02 stall_goal=0.1; fi
-  turns "dd$1" "$1" dd_files
+  turns "dd$1" "$1" dd_files "$ROUNDS"
   # shellcheck disable=SC2086 # five and nine words
   set -- $without $with
   [ "$2" -ge 1000 ] || stall_goal=-
@@ -179,7 +180,7 @@ dd_in() { # dd_in MIB
 
 compile_in() { # compile_in fits|misfit MIB
   local what=$1 name="compile, $2 MiB" without with slower
-  turns "compile$2" "$2" compile
+  turns "compile$2" "$2" compile "$ROUNDS"
   # shellcheck disable=SC2086 # five and nine words
   set -- $without $with
   if [ "$what" = fits ]; then
@@ -239,37 +240,22 @@ remove() { # remove CGROUP: kills what is in it
 
 # Hot and cold heap on swap, and a file read three times. MGLRU on and off.
 swap_in() { # swap_in LIMIT: MiB
-  local mib=$1 lru name run round without='' cgroup
+  local mib=$1 lru name without with slower
   make_file /scratch/stream 200
   for lru in 7 0; do
     echo "$lru" > /sys/kernel/mm/lru_gen/enabled
     name="hot and cold heap, MGLRU $([ "$lru" = 0 ] && echo off || echo on)"
-    for run in without with; do
-      cgroup=bench.slice/swap$lru$run
-      make_cgroup "$cgroup" "${mib}M"
-      [ "$run" = without ] || start_agent "$cgroup" 'memqos.io/reclaim: watermark'
-      times='' hits_each='' pages_each=''
-      for round in $(seq "$SWAP_ROUNDS"); do
-        echo 3 > /proc/sys/vm/drop_caches
-        pages=$(back "$cgroup")
-        measure "$cgroup" hot_and_cold
-        times="$times $elapsed" hits_each="$hits_each $hits" pages_each="$pages_each $(($(back "$cgroup") - pages))"
-      done
-      set -- "$(median "$hits_each")" "$(median "$pages_each")" "$(median "$times")"
-      [ "$run" = with ] || without="$*"
-      if [ "$run" = with ]; then page > "/results/metrics-swap$lru.txt"; stop_agent; fi
-      remove "$cgroup"
-    done
-    # shellcheck disable=SC2086 # three words
-    set -- "$@" $without
-    figure "$name: limit hits" events "$4" "$1" 0.01
-    most "$name: swapped in, or taken while hot" pages "$5" "$2" "$(($5 + 100))"
-    figure "$name: elapsed, median of $SWAP_ROUNDS" s "$6" "$3" "$([ "$kernel" = 7.3 ] && echo 1.05 || echo 0.95)"
+    turns "swap$lru" "$mib" hot_and_cold "$SWAP_ROUNDS"
+    # shellcheck disable=SC2086 # five and nine words
+    set -- $without $with
+    figure "$name: limit hits" events "$1" "$6" 0.01
+    most "$name: swapped in, or taken while hot" pages "$5" "${10}" "$(($5 + 100))"
+    figure "$name: elapsed" s "$3" "$8" "$([ "$kernel" = 7.3 ] && echo 1.05 || echo 0.95)" "$slower"
+    figure "$name: CPU of the agent" s - "${11}" -
   done
   rm -f /scratch/stream
 }
 hot_and_cold() { inside "$1" load hotcold 48 40 /scratch/stream 3; }
-back() { echo $(($(stat_of "$1" pswpin) + $(stat_of "$1" workingset_restore_file) + $(stat_of "$1" workingset_restore_anon))); }
 
 # A limit of page cache, a program larger than it, a heap, and a gigabyte of reads.
 cache_in() { # cache_in MIB
