@@ -7,15 +7,22 @@
 //   load cache CGROUP MIB SECONDS page cache that is neither shared memory nor mapped, every 10 ms: prints how many looks,
 //                                 how many of them above MIB, and the largest in MiB
 //   load rmdir DIRECTORY          removes it, and prints how many microseconds that took
+//   load reclaim CGROUP FILE N    while a process in CGROUP reads FILE (256 MiB, made there) again and again, N times 4 MiB of its 64 MiB
+//                                 are reclaimed: prints the median, the 99th percentile and the most microseconds of CPU time, and of
+//                                 time. By memory.reclaim, or on cgroup v1 by lowering the limit, which is the same in the kernel, 32
+//                                 pages at a time.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,11 +33,12 @@ static void die(const char *what) {
   exit(1);
 }
 
-static double now(void) {
+static double seconds_of(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
+static double now(void) { return seconds_of(CLOCK_MONOTONIC); }
 
 static void rest(double seconds) {
   struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -124,6 +132,76 @@ static void remove_directory(const char *path) {
   printf("%.0f\n", (now() - begin) * 1e6);
 }
 
+// -1: there is no such file.
+static long long put(const char *cgroup, const char *file, long long value) {
+  char path[512], text[32];
+  snprintf(path, sizeof path, "%s/%s", cgroup, file);
+  int fd = open(path, O_WRONLY);
+  if (fd < 0) return -1;
+  int length = snprintf(text, sizeof text, "%lld", value);
+  long long result = write(fd, text, (size_t)length) < 0 ? errno : 0;
+  close(fd);
+  return result;
+}
+
+static long long get(const char *cgroup, const char *file) {
+  char path[512], text[32] = "";
+  snprintf(path, sizeof path, "%s/%s", cgroup, file);
+  int fd = open(path, O_RDONLY);
+  if (fd < 0) return -1;
+  if (read(fd, text, sizeof text - 1) < 0) die(path);
+  close(fd);
+  return atoll(text);
+}
+
+static void read_for_ever(const char *cgroup, const char *path) {
+  static char buffer[MIB];
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (put(cgroup, "cgroup.procs", 0) != 0) die(cgroup);
+  int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0) die(path);
+  for (int i = 0; i < 256; i++)
+    if (pwrite(fd, buffer, MIB, (off_t)i * MIB) < 0) die(path);
+  fsync(fd);
+  for (int i = 0;; i = (i + 1) % 256)
+    if (pread(fd, buffer, MIB, (off_t)i * MIB) < 0) die(path);
+}
+
+static int compare(const void *a, const void *b) {
+  double left = *(const double *)a, right = *(const double *)b;
+  return (left > right) - (left < right);
+}
+
+static void reclaim(const char *cgroup, const char *path, int times) {
+  const long long limit = 64LL * MIB, chunk = 4LL * MIB;
+  const char *reclaims = get(cgroup, "memory.usage_in_bytes") < 0 ? "memory.reclaim" : NULL;
+  const char *usage = reclaims ? "memory.current" : "memory.usage_in_bytes", *most = reclaims ? "memory.max" : "memory.limit_in_bytes";
+  if (put(cgroup, most, limit) != 0) die(most);
+  double *wall = calloc((size_t)times, sizeof *wall), *cpu = calloc((size_t)times, sizeof *cpu);
+  pid_t reader = fork();
+  if (reader == 0) read_for_ever(cgroup, path);
+  for (int i = 0; i < times; i++) {
+    while (get(cgroup, usage) < limit - chunk) rest(0.001);
+    if (!reclaims) kill(reader, SIGSTOP); // it would keep the limit from being reached
+    double begin = now(), cpu_begin = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    if (reclaims) put(cgroup, reclaims, chunk);
+    else put(cgroup, most, get(cgroup, usage) - chunk);
+    cpu[i] = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu_begin) * 1e6;
+    wall[i] = (now() - begin) * 1e6;
+    if (reclaims) continue;
+    put(cgroup, most, limit);
+    kill(reader, SIGCONT);
+  }
+  kill(reader, SIGKILL);
+  waitpid(reader, NULL, 0);
+  const double *both[] = {cpu, wall};
+  for (int i = 0; i < 2; i++) {
+    qsort((void *)both[i], (size_t)times, sizeof *cpu, compare);
+    printf("%.0f %.0f %.0f ", both[i][times / 2], both[i][times * 99 / 100], both[i][times - 1]);
+  }
+  puts("");
+}
+
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   if (strcmp(what, "map") == 0 && argc == 3) map(argv[2]);
@@ -133,6 +211,7 @@ int main(int argc, char **argv) {
   else if (strcmp(what, "spin") == 0) for (volatile unsigned n = 0;; n++) {}
   else if (strcmp(what, "cache") == 0 && argc == 5) cache(argv[2], atol(argv[3]), atof(argv[4]));
   else if (strcmp(what, "rmdir") == 0 && argc == 3) remove_directory(argv[2]);
+  else if (strcmp(what, "reclaim") == 0 && argc == 5) reclaim(argv[2], argv[3], atoi(argv[4]));
   else { fprintf(stderr, "load: see its source for how it is called\n"); return 2; }
   return 0;
 }

@@ -126,33 +126,38 @@ median() { # median WORDS
   echo "$1" | tr -s ' ' '\n' | grep . | sort -n | awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'
 }
 
-# turns NAME MIB WORKLOAD ROUNDS: so often without and with the agent, turn about, since a guest's speed varies with what else
-# its host does; each in a new cgroup, with nothing in the page cache. Medians, in $without and $with: limit hits, waited
-# (ms), elapsed (s), refaults, swapped in or taken while hot; $with also: CPU of the agent (s), writes, 99 % of them (ms), longest (ms).
-# $slower: the median of the rounds' own ratios of elapsed time.
+# turns NAME MIB WORKLOAD ROUNDS: so often in a container that the agent does not look after and in one that it does, turn
+# about, since a guest's speed varies with what else its host does; each time with nothing in the page cache. Medians, in
+# $without and $with: limit hits, waited (ms), elapsed (s), refaults, swapped in or taken while hot; $with also: CPU of the
+# agent (s); in $slower: of the rounds' own ratios of elapsed time; in $written: writes of a round, 99 % of them (ms),
+# longest (ms).
 turns() {
-  local name=$1 mib=$2 workload=$3 rounds=$4 round run order cgroup cpu
+  local name=$1 mib=$2 workload=$3 rounds=$4 round run order cgroup cpu refaults hot
   rm -f /tmp/without /tmp/with
+  for run in without with; do make_cgroup "bench.slice/$name$run" "${mib}M"; done
+  start_agent "bench.slice/${name}with" 'memqos.io/reclaim: watermark'
   for round in $(seq "$rounds"); do
     order='without with'
     [ $((round % 2)) = 1 ] || order='with without'
     for run in $order; do
       cgroup=bench.slice/$name$run
-      make_cgroup "$cgroup" "${mib}M"
-      [ "$run" = without ] || { start_agent "$cgroup" 'memqos.io/reclaim: watermark'; cpu=$(cpu_of "$agent"); }
       echo 3 > /proc/sys/vm/drop_caches
+      cpu=$(cpu_of "$agent") refaults=$(stat_of "$cgroup" workingset_refault_file) hot=$(back "$cgroup")
       measure "$cgroup" "$workload"
-      set -- "$hits" "$stalled" "$elapsed" "$(stat_of "$cgroup" workingset_refault_file)" "$(back "$cgroup")"
-      # shellcheck disable=SC2046 # three words
-      [ "$run" = without ] || set -- "$@" "$(awk -v a="$cpu" -v b="$(cpu_of "$agent")" 'BEGIN { print b - a }')" $(writes)
+      set -- "$hits" "$stalled" "$elapsed" "$(($(stat_of "$cgroup" workingset_refault_file) - refaults))" \
+        "$(($(back "$cgroup") - hot))" "$(awk -v a="$cpu" -v b="$(cpu_of "$agent")" 'BEGIN { print b - a }')"
       echo "$*" >> "/tmp/$run"
-      [ "$run" = without ] || { page > "/results/metrics-$name.txt"; stop_agent; }
-      rmdir "$tree/$cgroup"
     done
   done
+  # shellcheck disable=SC2046 # three words
+  set -- $(writes)
+  written="$(($1 / rounds)) $2 $3"
+  page > "/results/metrics-$name.txt"
+  stop_agent
+  for run in without with; do rmdir "$tree/bench.slice/$name$run"; done
   cat /tmp/without /tmp/with > "/results/turns-$name.txt"
   without=$(medians /tmp/without) with=$(medians /tmp/with)
-  slower=$(median "$(paste /tmp/without /tmp/with | awk '{ print $8 / $3 }' | tr '\n' ' ')")
+  slower=$(median "$(paste /tmp/without /tmp/with | awk '{ print $9 / $3 }' | tr '\n' ' ')")
 }
 back() { echo $(($(stat_of "$1" pswpin) + $(stat_of "$1" workingset_restore_file) + $(stat_of "$1" workingset_restore_anon))); }
 medians() { # medians FILE: of each column
@@ -161,40 +166,39 @@ medians() { # medians FILE: of each column
 }
 
 dd_in() { # dd_in MIB
-  local name="dd 3 x $BENCH_MB MB, $1 MiB" without with slower hits_goal=0.01 stall_goal=0.05
+  local name="dd 3 x $BENCH_MB MB, $1 MiB" without with slower written hits_goal=0.01 stall_goal=0.05
   if [ "$kernel" = 7.3 ] && [ "$1" = 16 ]; then hits_goal=0.02 stall_goal=0.1; fi
   turns "dd$1" "$1" dd_files "$ROUNDS"
-  # shellcheck disable=SC2086 # five and nine words
-  set -- $without $with
+  # shellcheck disable=SC2086 # six words each, and three
+  set -- $without $with $written
   [ "$2" -ge 1000 ] || stall_goal=-
-  figure "$name: limit hits" events "$1" "$6" "$hits_goal"
-  figure "$name: stalled" ms "$2" "$7" "$stall_goal"
-  figure "$name: elapsed" s "$3" "$8" 0.95 "$slower"
-  figure "$name: hot pages taken" pages "$5" "${10}" -
-  shift 10
-  figure "$name: CPU of the agent" s - "$1" -
-  figure "$name: writes" number - "$2" -
-  figure "$name: 99 % of writes within" ms - "$3" -
-  figure "$name: longest write within" ms - "$4" -
+  figure "$name: limit hits" events "$1" "$7" "$hits_goal"
+  figure "$name: stalled" ms "$2" "$8" "$stall_goal"
+  figure "$name: elapsed" s "$3" "$9" 0.95 "$slower"
+  figure "$name: hot pages taken" pages "$5" "${11}" -
+  figure "$name: CPU of the agent" s - "${12}" -
+  figure "$name: writes" number - "${13}" -
+  figure "$name: 99 % of writes within" ms - "${14}" -
+  figure "$name: longest write within" ms - "${15}" -
 }
 
 compile_in() { # compile_in fits|misfit MIB
-  local what=$1 name="compile, $2 MiB" without with slower
+  local what=$1 name="compile, $2 MiB" without with slower written
   turns "compile$2" "$2" compile "$ROUNDS"
-  # shellcheck disable=SC2086 # five and nine words
+  # shellcheck disable=SC2086 # six words each
   set -- $without $with
   if [ "$what" = fits ]; then
-    figure "$name: limit hits" events "$1" "$6" -
-    most "$name: stalled" ms "$2" "$7" "$(($2 + 50))"
-    most "$name: refaults" pages "$4" "$9" "$(($4 * 12 / 10 + 200))"
+    figure "$name: limit hits" events "$1" "$7" -
+    most "$name: stalled" ms "$2" "$8" "$(($2 + 50))"
+    most "$name: refaults" pages "$4" "${10}" "$(($4 * 12 / 10 + 200))"
   else
-    figure "$name: limit hits" events "$1" "$6" 1
-    figure "$name: stalled" ms "$2" "$7" 1
-    figure "$name: refaults" pages "$4" "$9" -
+    figure "$name: limit hits" events "$1" "$7" 1
+    figure "$name: stalled" ms "$2" "$8" 1
+    figure "$name: refaults" pages "$4" "${10}" -
   fi
-  figure "$name: hot pages taken" pages "$5" "${10}" -
-  figure "$name: elapsed" s "$3" "$8" 1.02 "$slower"
-  figure "$name: CPU of the agent" s - "${11}" -
+  figure "$name: hot pages taken" pages "$5" "${11}" -
+  figure "$name: elapsed" s "$3" "$9" 1.02 "$slower"
+  figure "$name: CPU of the agent" s - "${12}" -
 }
 
 make_file() { [ -e "$1" ] || { dd if=/dev/zero of="$1" bs=1M count="$2" 2> /dev/null && sync; }; } # make_file FILE MIB
@@ -240,18 +244,18 @@ remove() { # remove CGROUP: kills what is in it
 
 # Hot and cold heap on swap, and a file read three times. MGLRU on and off.
 swap_in() { # swap_in LIMIT: MiB
-  local mib=$1 lru name without with slower
+  local mib=$1 lru name without with slower written
   make_file /scratch/stream 200
   for lru in 7 0; do
     echo "$lru" > /sys/kernel/mm/lru_gen/enabled
     name="hot and cold heap, MGLRU $([ "$lru" = 0 ] && echo off || echo on)"
     turns "swap$lru" "$mib" hot_and_cold "$SWAP_ROUNDS"
-    # shellcheck disable=SC2086 # five and nine words
+    # shellcheck disable=SC2086 # six words each
     set -- $without $with
-    figure "$name: limit hits" events "$1" "$6" 0.01
-    most "$name: swapped in, or taken while hot" pages "$5" "${10}" "$(($5 + 100))"
-    figure "$name: elapsed" s "$3" "$8" "$([ "$kernel" = 7.3 ] && echo 1.05 || echo 0.95)" "$slower"
-    figure "$name: CPU of the agent" s - "${11}" -
+    figure "$name: limit hits" events "$1" "$7" 0.01
+    most "$name: swapped in, or taken while hot" pages "$5" "${11}" "$(($5 + 100))"
+    figure "$name: elapsed" s "$3" "$9" "$([ "$kernel" = 7.3 ] && echo 1.05 || echo 0.95)" "$slower"
+    figure "$name: CPU of the agent" s - "${12}" -
   done
   rm -f /scratch/stream
 }
