@@ -145,16 +145,12 @@ bool Level::wantsFast() const {
 Duration Level::pollAfter(bool mayBeFast, Bytes mark) const {
   if (!growth_.known()) return kShortestPoll;
   // The least amount that is worth a write is never urgent: at a mark without growth there is no hurry.
-  const Bytes toMark = std::max(Bytes{0}, mark - level_) + kWorthless;
-  const Bytes toLimit = std::max(Bytes{0}, settings_.limit - level_);
-  const auto lasts = [](Bytes room, double growth, int looks) {
-    const double time = static_cast<double>(room.count) / (looks * std::max(growth, 1.0));
-    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(time, seconds(kLongestPoll))));
-  };
+  const double room = static_cast<double>((std::max(Bytes{0}, mark - level_) + kWorthless).count);
   const auto after = [&](double growth, Duration fastest) {
-    // However close the mark is: so many looks before the limit are enough.
-    const Duration least = std::clamp<Duration>(lasts(toLimit, growth, 8), fastest, kShortestPoll);
-    return std::max(lasts(toMark, growth, 2), mayBeFast ? least : Duration(kShortestPoll));
+    const bool close = settings_.limit - level_ < grownIn(growth, kFastBefore);
+    const double time = std::min(room / (2 * std::max(growth, 1.0)), seconds(kLongestPoll));
+    return std::max(mayBeFast && close ? fastest : Duration(kShortestPoll),
+                    std::chrono::duration_cast<Duration>(std::chrono::duration<double>(time)));
   };
   // What grows in bursts grows again: one may be over before it is seen.
   return std::min(after(growth(), kFastestPoll), after(growth_.recent(), kPausedPoll));
