@@ -96,6 +96,7 @@ TEST_F(FeaturesTest, PressureThatCannotBeReadIsOff) {
 TEST_F(FeaturesTest, MglruIsItsMainSwitch) {
   for (const auto& [text, on] : std::map<std::string, bool>{{"0x0007\n", true},
                                                             {"0x0001\n", true},
+                                                            {"0x0003", true},
                                                             {"0x0000\n", false},
                                                             {"0x0006\n", false},
                                                             {"y\n", false},

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/file.h"
 #include "cgroup/reclaim.h"
@@ -69,7 +68,7 @@ reclaim::Stat slowLook(const cgroup::Cgroup& cgroup, const cgroup::Cgroup* pod, 
   return out;
 }
 
-reclaim::NodeStat nodeStat(const std::string& procRoot, const std::string& sysRoot) {
+reclaim::NodeStat nodeStat(const std::string& procRoot) {
   reclaim::NodeStat out;
   if (const auto text = readFile(procRoot + "/meminfo", kCap)) {
     if (const auto info = cgroup::parseMemInfo(*text)) {
@@ -79,17 +78,7 @@ reclaim::NodeStat nodeStat(const std::string& procRoot, const std::string& sysRo
   }
   const auto swaps = readFile(procRoot + "/swaps", kCap);
   out.zramOnly = swaps && onlyZram(*swaps);
-  const auto generations = readFile(sysRoot + "/kernel/mm/lru_gen/enabled", kCap);
-  out.generations = generations && usesGenerations(*generations);
   return out;
-}
-
-// 0x0007
-bool usesGenerations(std::string_view enabled) {
-  unsigned bits = 0;
-  if (enabled.starts_with("0x")) enabled.remove_prefix(2);
-  const auto [end, error] = std::from_chars(enabled.data(), enabled.data() + enabled.size(), bits, 16);
-  return error == std::errc() && (bits & 1U) != 0;
 }
 
 // Filename                                Type            Size            Used            Priority

@@ -16,9 +16,7 @@ namespace memqos::node {
 // statistics are one tree (5.13 to 6.15); it costs a flush of all controllers.
 reclaim::Stat slowLook(const cgroup::Cgroup& cgroup, const cgroup::Cgroup* pod, bool flush);
 
-reclaim::NodeStat nodeStat(const std::string& procRoot = "/proc", const std::string& sysRoot = "/sys");
-// Of /sys/kernel/mm/lru_gen/enabled: is the multi-generational LRU in use?
-bool usesGenerations(std::string_view enabled);
+reclaim::NodeStat nodeStat(const std::string& procRoot = "/proc");
 // Of /proc/swaps: is there nothing but zram? True for no swap at all.
 bool onlyZram(std::string_view swaps);
 

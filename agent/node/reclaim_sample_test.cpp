@@ -63,19 +63,11 @@ TEST(Swaps, AreZramOnlyOrNot) {
 
 TEST(NodeStat, IsTheNodesSwap) {
   FakeTree tree{file("meminfo", "MemTotal: 100 kB\nMemAvailable: 50 kB\nSwapTotal: 8 kB\nSwapFree: 4 kB\n"),
-                file("swaps", "Filename\n/dev/dm-1 partition 8 4 -2\n"),
-                dir("kernel", {dir("mm", {dir("lru_gen", {file("enabled", "0x0007\n")})})})};
-  const reclaim::NodeStat node = nodeStat(tree.path(), tree.path());
+                file("swaps", "Filename\n/dev/dm-1 partition 8 4 -2\n")};
+  const reclaim::NodeStat node = nodeStat(tree.path());
   EXPECT_EQ(node.swapTotal, Bytes{8192});
   EXPECT_EQ(node.swapFree, Bytes{4096});
   EXPECT_FALSE(node.zramOnly);
-  EXPECT_TRUE(node.generations);
-  EXPECT_FALSE(nodeStat(tree.path(), "/nowhere").generations) << "a kernel without them";
-}
-
-TEST(Generations, AreUsedOrNot) {
-  for (const char* on : {"0x0007\n", "0x0001\n", "0x0003"}) EXPECT_TRUE(usesGenerations(on)) << on;
-  for (const char* off : {"0x0000\n", "0x0006\n", "", "y\n"}) EXPECT_FALSE(usesGenerations(off)) << off;
 }
 
 TEST(IsolatedCpus, AreListedByTheKernel) {

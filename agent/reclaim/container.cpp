@@ -284,8 +284,8 @@ std::optional<Job> Container::trimJob(TimePoint now) {
 // The classic LRU, asked for what it likes, swaps heap in use before page cache that is not. Where page cache is a
 // quarter of the limit it is asked for page cache alone, and for half of it at a time, so that what is hot in it has
 // time to be used again. Below that, heap gives too.
-void Container::spareHeap(Job& job, ModeFacts& facts) const {
-  if (node_.generations || !memory_ || job.what != What::memory || job.target < floors().heap) return;
+void Container::spareHeap(Job& job, ModeFacts& facts, const Abilities& can) const {
+  if (can.generations || !memory_ || job.what != What::memory || job.target < floors().heap) return;
   const Bytes cache = facts.file + *usage_ - stat_->usage;
   if (cache < scale(memory_->limit(), 1, 4)) return;
   facts.fileFirst = true;
@@ -303,7 +303,7 @@ std::optional<Job> Container::nextJob(TimePoint now, Bytes share, const Abilitie
   job->pace = pace_;
   ModeFacts facts = modeFacts();
   facts.fileFirst = job->what == What::cache || trims(wanted_);
-  spareHeap(*job, facts);
+  spareHeap(*job, facts, can);
   const auto mode = modes_.choose(now, facts, can, pace_.chunk());
   if (!mode) {
     enter(now, modes_.unreclaimable() ? State::unreclaimable

@@ -94,7 +94,7 @@ class Container {
   [[nodiscard]] std::optional<Job> nextJob(TimePoint now, Bytes share, const Abilities& can);
   [[nodiscard]] std::optional<Job> memoryJob(TimePoint now, Bytes share);
   [[nodiscard]] Bytes targetAbove(const Floors& floor, Bytes own);
-  void spareHeap(Job& job, ModeFacts& facts) const;
+  void spareHeap(Job& job, ModeFacts& facts, const Abilities& can) const;
   [[nodiscard]] std::optional<Job> cacheJob() const;
   [[nodiscard]] std::optional<Job> trimJob(TimePoint now);
   [[nodiscard]] Duration statEvery(TimePoint now) const;

@@ -57,11 +57,10 @@ struct Stat {
   Limit swapRoom;  // the least of memory.swap.max - memory.swap.current up to the pod
 };
 
-// The node's swap, and how it finds what to take.
+// The node's swap.
 struct NodeStat {
   Bytes swapTotal, swapFree;
-  bool zramOnly = true;     // no swap device but zram: what is swapped stays in memory
-  bool generations = true;  // the multi-generational LRU is in use
+  bool zramOnly = true;  // no swap device but zram: what is swapped stays in memory
 };
 
 // What the kernel can do, and how far off memory.stat may be.
@@ -70,6 +69,7 @@ struct Abilities {
   bool swappinessMax = false;  // and swappiness=max
   Bytes staleness;             // 64 pages for each CPU (mm/memcontrol.c, MEMCG_CHARGE_BATCH)
   unsigned workers = 2;        // rounds at a time
+  bool generations = true;     // the multi-generational LRU is in use
 };
 
 }  // namespace memqos::reclaim

@@ -106,8 +106,8 @@ TEST(Simulation, LittlePageCacheIsGivenTimeBetweenRounds) {
 // The classic LRU would take heap in use as well, if it were asked for whatever it likes.
 TEST(Simulation, WithoutGenerationsPageCacheIsAskedForWhereThereIsMuch) {
   for (const bool generations : {true, false}) {
-    FakeWorld world;
-    world.node = {mebibytes(256), mebibytes(256), true, generations};
+    FakeWorld world({true, true, mebibytes(1), 2, generations});
+    world.node = {mebibytes(256), mebibytes(256)};
     FakeCgroup group = streaming(mebibytes(112));
     group.anon = mebibytes(40);
     group.swapMost = mebibytes(256);
