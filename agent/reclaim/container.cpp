@@ -115,7 +115,7 @@ void Container::cacheSeen(TimePoint now, Bytes cache, Bytes taken) {
 }
 
 void Container::observe(const Stat& stat, const NodeStat& node) {
-  statAsked_ = false;
+  statAskedAt_.reset();
   stat_ = stat;
   node_ = node;
   Vital vital{stat.at,
@@ -317,15 +317,15 @@ std::optional<Job> Container::nextJob(TimePoint now, Bytes share, const Abilitie
 Container::Decision Container::decide(TimePoint now, Bytes share, const Abilities& can, bool mayBeFast) {
   Decision out;
   const bool outdated = pictureOutdated(now);
-  if (now >= statAt(now) || (outdated && !statAsked_ && now >= statNotBefore_)) {
-    out.stat = statAsked_ = true;
+  if (now >= statAt(now) || (outdated && !statAskedAt_ && now >= statNotBefore_)) {
+    out.stat = true;
     statAskedAt_ = now;
   }
   if (!stat_ || !usage_ || inFlight_) {
     out.wakeAt = std::max(statAt(now), now + kShortestPoll);
     return out;
   }
-  if (outdated && statAsked_ && now - statAskedAt_ < kOutdatedWait) {
+  if (outdated && statAskedAt_ && now - *statAskedAt_ < kOutdatedWait) {
     out.wakeAt = now + kShortestPoll;
     return out;
   }
@@ -368,12 +368,12 @@ bool Container::pictureOutdated(TimePoint now) const {
 }
 
 void Container::statLost(TimePoint now) {
-  statAsked_ = false;
+  statAskedAt_.reset();
   statNotBefore_ = now + kLostStat;
 }
 
 TimePoint Container::statAt(TimePoint now) const {
-  if (statAsked_) return now + kStatTimeout;
+  if (statAskedAt_) return now + kStatTimeout;
   return std::max(stat_ ? stat_->at + statEvery(now) : now, statNotBefore_);
 }
 

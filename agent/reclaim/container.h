@@ -119,8 +119,8 @@ class Container {
   Bytes cacheAt_;    // page cache as last seen
   Bytes cacheBase_;  // memory.current then
   bool inFlight_ = false;
-  bool statAsked_ = false;
-  TimePoint statAskedAt_{}, statNotBefore_{};
+  std::optional<TimePoint> statAskedAt_;  // a slow look is on its way
+  TimePoint statNotBefore_{};
   std::optional<TimePoint> lastJob_, lastWake_;
   std::optional<TimePoint> notBefore_;
   std::optional<Bytes> begins_;  // above the start mark: usage at which a round is worth it

@@ -138,8 +138,12 @@ std::optional<Bytes> Level::target() const {
   return std::max(Bytes{0}, m.stop - ahead);
 }
 
+bool Level::nearLimit(double growth) const {
+  return settings_.limit - level_ < grownIn(growth, kFastBefore);
+}
+
 bool Level::wantsFast() const {
-  return settings_.limit - level_ < grownIn(growth_.recent(), kFastBefore);
+  return nearLimit(growth_.recent());
 }
 
 Duration Level::pollAfter(bool mayBeFast, Bytes mark) const {
@@ -147,9 +151,8 @@ Duration Level::pollAfter(bool mayBeFast, Bytes mark) const {
   // The least amount that is worth a write is never urgent: at a mark without growth there is no hurry.
   const double room = static_cast<double>((std::max(Bytes{0}, mark - level_) + kWorthless).count);
   const auto after = [&](double growth, Duration fastest) {
-    const bool close = settings_.limit - level_ < grownIn(growth, kFastBefore);
     const double time = std::min(room / (2 * std::max(growth, 1.0)), seconds(kLongestPoll));
-    return std::max(mayBeFast && close ? fastest : Duration(kShortestPoll),
+    return std::max(mayBeFast && nearLimit(growth) ? fastest : Duration(kShortestPoll),
                     std::chrono::duration_cast<Duration>(std::chrono::duration<double>(time)));
   };
   // What grows in bursts grows again: one may be over before it is seen.

@@ -107,10 +107,11 @@ class Level {
   // when `mayBeFast`.
   [[nodiscard]] Duration pollAfter(bool mayBeFast, Bytes mark) const;
   [[nodiscard]] Duration pollAfter(bool mayBeFast) const { return pollAfter(mayBeFast, marks().start); }
-  [[nodiscard]] bool wantsFast() const;  // the limit is less than 100 ms of growth, as it is or was lately, away
+  [[nodiscard]] bool wantsFast() const;  // the limit is near, by growth as it is or was lately
   [[nodiscard]] double growth() const { return growth_.bytesPerSecond(); }
 
  private:
+  [[nodiscard]] bool nearLimit(double growth) const;  // less than 100 ms of it away
   [[nodiscard]] Bytes stopBelow(Bytes start, Bytes headroom) const;
 
   LevelSettings settings_;

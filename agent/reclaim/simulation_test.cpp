@@ -20,6 +20,14 @@ FakeCgroup streaming(Bytes limit, double rate = 200e6) {
   return out;
 }
 
+// 112 MiB with that much heap, which may be swapped out.
+FakeCgroup streamBesideHeap(Bytes heap, double rate = 200e6) {
+  FakeCgroup out = streaming(mebibytes(112), rate);
+  out.anon = heap;
+  out.swapMost = mebibytes(256);
+  return out;
+}
+
 std::int64_t hitsWithout(FakeCgroup group, Duration time) {
   for (Duration at{}; at < time; at += 250us) group.advance(0.00025);
   return group.hits;
@@ -77,9 +85,7 @@ TEST(Simulation, WhatFitsItsLimitIsLeftAlone) {
 TEST(Simulation, HeapIsNotSwappedOutInAdvance) {
   FakeWorld world;
   world.node.swapTotal = world.node.swapFree = mebibytes(256);
-  FakeCgroup group = streaming(mebibytes(112));
-  group.anon = mebibytes(80);
-  group.swapMost = mebibytes(256);
+  const FakeCgroup group = streamBesideHeap(mebibytes(80));
   FakeCgroup& cgroup = world.add(group, watermark());
   world.begin();
   world.run(10s);
@@ -92,9 +98,7 @@ TEST(Simulation, HeapIsNotSwappedOutInAdvance) {
 TEST(Simulation, LittlePageCacheIsGivenTimeBetweenRounds) {
   FakeWorld world;
   world.node.swapTotal = world.node.swapFree = mebibytes(256);
-  FakeCgroup group = streaming(mebibytes(112), 100e6);
-  group.anon = mebibytes(88);
-  group.swapMost = mebibytes(256);
+  const FakeCgroup group = streamBesideHeap(mebibytes(88), 100e6);
   FakeCgroup& cgroup = world.add(group, watermark());
   world.begin();
   world.run(10s);
@@ -108,9 +112,7 @@ TEST(Simulation, WithoutGenerationsPageCacheIsAskedForWhereThereIsMuch) {
   for (const bool generations : {true, false}) {
     FakeWorld world({true, true, mebibytes(1), 2, generations});
     world.node = {mebibytes(256), mebibytes(256)};
-    FakeCgroup group = streaming(mebibytes(112));
-    group.anon = mebibytes(40);
-    group.swapMost = mebibytes(256);
+    const FakeCgroup group = streamBesideHeap(mebibytes(40));
     FakeCgroup& cgroup = world.add(group, watermark());
     world.begin();
     world.run(10s);
