@@ -194,9 +194,9 @@ static void reclaim(const char *cgroup, const char *path, int times) {
   }
   kill(reader, SIGKILL);
   waitpid(reader, NULL, 0);
-  const double *both[] = {cpu, wall};
+  double *both[] = {cpu, wall};
   for (int i = 0; i < 2; i++) {
-    qsort((void *)both[i], (size_t)times, sizeof *cpu, compare);
+    qsort(both[i], (size_t)times, sizeof *cpu, compare);
     printf("%.0f %.0f %.0f ", both[i][times / 2], both[i][times * 99 / 100], both[i][times - 1]);
   }
   puts("");

@@ -10,8 +10,10 @@
 set -u
 tree=/sys/fs/cgroup
 kernel=$MEMQOS_KERNEL
+# shellcheck disable=SC2034 # for figure.sh
 json=/results/reclaim.json
-first=1
+# shellcheck source=e2e/bench/guest/bench/figure.sh
+. /bench/figure.sh
 export BENCH_MB="${BENCH_MB:-300}" BENCH_FILES="${BENCH_FILES:-60}" # size of a file of dd; files to compile
 ROUNDS=${BENCH_ROUNDS:-3} SWAP_ROUNDS=${BENCH_SWAP_ROUNDS:-5}
 
@@ -24,30 +26,8 @@ now() { cut -d ' ' -f 1 /proc/uptime; }
 cpu_of() { # cpu_of PID: seconds of user and system time
   awk -v hz=100 '{ sub(/^.*\) /, ""); print ($12 + $13) / hz }' "/proc/$1/stat"
 }
+minus() { awk -v a="$1" -v b="$2" 'BEGIN { print a - b }'; } # minus A B: with fractions
 page() { wget -q -O - http://127.0.0.1:9464/metrics; }
-
-figure() { # figure NAME UNIT WITHOUT WITH GOAL [RATIO]: - for what there is not; the goal is the largest ratio
-  show "$1" "$2" "$3" "$4" ratio "$5" "${6:-}"
-}
-most() { # most NAME UNIT WITHOUT WITH GOAL: the goal is the largest value
-  show "$1" "$2" "$3" "$4" value "$5"
-}
-show() { # show NAME UNIT WITHOUT WITH ratio|value GOAL [RATIO]
-  awk -v first="$first" -v name="$1" -v kernel="$kernel" -v unit="$2" -v without="$3" -v with="$4" -v of="$5" -v goal="$6" -v known="${7:-}" -v json="$json" '
-    BEGIN {
-      ratio = known != "" ? known : (without == "-" || without + 0 == 0) ? "-" : with / without
-      if (of == "value") held = with + 0 <= goal + 0
-      else held = ratio == "-" ? with + 0 == 0 : ratio <= goal + 0
-      met = goal == "-" || held ? "true" : "false"
-      text = (of == "value" ? "" : "ratio ") "<= " goal
-      printf "%s{\"figure\":\"%s\",\"kernel\":\"%s\",\"unit\":\"%s\",\"without\":%s,\"with\":%s,\"ratio\":%s,\"goal\":%s,\"met\":%s}\n",
-        first ? "[" : ",", name, kernel, unit, without == "-" ? "null" : without + 0, with == "-" ? "null" : with + 0,
-        ratio == "-" ? "null" : sprintf("%.4f", ratio), goal == "-" ? "null" : "\"" text "\"", met >> json
-      printf "  %-6s %-40s %10s %10s %8s  %-14s %s\n", kernel, name " (" unit ")", without, with,
-        ratio == "-" ? "-" : sprintf("%.3f", ratio), goal == "-" ? "" : text, goal == "-" ? "" : (met == "true" ? "met" : "NOT MET")
-    }'
-  first=0
-}
 
 # ---- the container and the agent ----
 make_cgroup() { # make_cgroup CGROUP LIMIT
@@ -117,7 +97,7 @@ measure() { # measure CGROUP COMMAND...: sets hits, stalled (ms), elapsed (s)
   shift
   hits=$(hits "$cgroup") stalled=$(stall "$cgroup") from=$(now)
   "$@" "$cgroup"
-  elapsed=$(awk -v a="$from" -v b="$(now)" 'BEGIN { print b - a }')
+  elapsed=$(minus "$(now)" "$from")
   hits=$(($(hits "$cgroup") - hits))
   stalled=$((($(stall "$cgroup") - stalled) / 1000))
 }
@@ -145,7 +125,7 @@ turns() {
       cpu=$(cpu_of "$agent") refaults=$(stat_of "$cgroup" workingset_refault_file) hot=$(back "$cgroup")
       measure "$cgroup" "$workload"
       set -- "$hits" "$stalled" "$elapsed" "$(($(stat_of "$cgroup" workingset_refault_file) - refaults))" \
-        "$(($(back "$cgroup") - hot))" "$(awk -v a="$cpu" -v b="$(cpu_of "$agent")" 'BEGIN { print b - a }')"
+        "$(($(back "$cgroup") - hot))" "$(minus "$(cpu_of "$agent")" "$cpu")"
       echo "$*" >> "/tmp/$run"
     done
   done
@@ -372,12 +352,12 @@ idle_cost() { # idle_cost WHO PID
   sleep 60
   cpu=$(cpu_of "$2")
   sleep 100
-  figure "$name: CPU of $1" "% of a core" - "$(awk -v a="$cpu" -v b="$(cpu_of "$2")" 'BEGIN { print b - a }')" -
+  figure "$name: CPU of $1" "% of a core" - "$(minus "$(cpu_of "$2")" "$cpu")" -
   kill "$2"
   wait "$2"
 }
 
-: > "$json"
+begin_figures
 for workload in "$@"; do
   case $workload in
     dd*) dd_in "${workload#dd}" ;;
@@ -392,4 +372,4 @@ for workload in "$@"; do
     *) echo "no such workload: $workload"; exit 2 ;;
   esac
 done
-echo ']' >> "$json"
+end_figures
