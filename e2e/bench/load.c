@@ -1,6 +1,6 @@
 // Loads and looks for the benchmarks in the guest: small, static, nothing of memqos in it.
 //   load map FILE                 maps the file and touches each of its pages ten times a second, for ever: a program's text
-//   load hot FILE SECONDS         maps the file and looks at its pages at random, at most 20,000 a second: a database
+//   load hot FILE SECONDS HOW     looks at pages of the file at random, at most 20,000 a second: a database; HOW: mapped or read
 //   load hotcold HOT COLD FILE N  COLD MiB of heap touched once, HOT MiB touched all the time while the file is read N times
 //   load anon MIB                 heap, touched once, then sleeps
 //   load spin                     uses a CPU
@@ -62,16 +62,22 @@ static void map(const char *path) {
     for (size_t at = 0; at < size; at += PAGE) (void)text[at];
 }
 
-static void hot(const char *path, double seconds) {
+static void hot(const char *path, double seconds, int mapped) {
   size_t size;
   int fd = open_file(path, &size);
   volatile const char *data = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
   if (data == MAP_FAILED) die("mmap");
   // Readahead would make neighbours hot.
   madvise((void *)data, size, MADV_RANDOM);
+  posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+  static char page[PAGE];
   double end = now() + seconds;
   while (now() < end) {
-    for (int i = 0; i < 200; i++) (void)data[(size_t)random() % size];
+    for (int i = 0; i < 200; i++) {
+      size_t at = (size_t)random() % size;
+      if (mapped) (void)data[at];
+      else if (pread(fd, page, PAGE, (off_t)(at / PAGE * PAGE)) < 0) die("pread");
+    }
     rest(0.01);
   }
 }
@@ -205,7 +211,7 @@ static void reclaim(const char *cgroup, const char *path, int times) {
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   if (strcmp(what, "map") == 0 && argc == 3) map(argv[2]);
-  else if (strcmp(what, "hot") == 0 && argc == 4) hot(argv[2], atof(argv[3]));
+  else if (strcmp(what, "hot") == 0 && argc == 5) hot(argv[2], atof(argv[3]), strcmp(argv[4], "mapped") == 0);
   else if (strcmp(what, "hotcold") == 0 && argc == 6) hotcold((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), argv[4], atoi(argv[5]));
   else if (strcmp(what, "anon") == 0 && argc == 3) { heap((size_t)atoi(argv[2])); for (;;) pause(); }
   else if (strcmp(what, "spin") == 0) for (volatile unsigned n = 0;; n++) {}

@@ -187,36 +187,42 @@ background() { # background CGROUP COMMAND...: $! is its PID
   inside "$@" > /dev/null 2>&1 &
 }
 
-# A hot set of 85 % of the limit, read at random, beside a reader that never comes back to what it read.
+# A hot set of 85 % of the limit, looked at at random, beside a reader that never comes back to what it read.
 hot_in() { # hot_in MIB
-  local mib=$1 name="hot set beside a stream, $1 MiB" run without='' cgroup restored size=$(($1 * 85 / 100)) reader
+  local mib=$1 how run name without='' cgroup restored size=$(($1 * 85 / 100)) goal reader
   make_file /scratch/hot "$size"
   make_file /scratch/stream 512
-  for run in without with; do
-    cgroup=bench.slice/hot$run
-    make_cgroup "$cgroup" "${mib}M"
-    echo 3 > /proc/sys/vm/drop_caches
-    [ "$run" = without ] || start_agent "$cgroup" 'memqos.io/reclaim: watermark'
-    inside "$cgroup" load hot /scratch/hot 20 # it becomes hot
-    # shellcheck disable=SC2016 # the new shell's own words
-    background "$cgroup" sh -c 'while :; do for i in $(seq 0 63); do dd if=/scratch/stream of=/dev/null bs=1M count=8 skip=$((i * 8)); usleep 500000; done; done'
-    reader=$!
-    restored=$(stat_of "$cgroup" workingset_restore_file)
-    measure "$cgroup" hot_minute
-    restored=$(($(stat_of "$cgroup" workingset_restore_file) - restored))
-    kill -9 "$reader"; wait "$reader" 2> /dev/null
-    [ "$run" = with ] || without="$hits $stalled $restored"
-    if [ "$run" = with ]; then page > "/results/metrics-hot.txt"; stop_agent; fi
-    remove "$cgroup"
+  for how in mapped read; do
+    # A page that is read, not mapped, is hot for the kernel only once it was taken and came back.
+    goal=$((size * 256 / 100))
+    [ "$how" = mapped ] || goal=-
+    name="hot set ($how) beside a stream, $1 MiB"
+    for run in without with; do
+      cgroup=bench.slice/hot$run
+      make_cgroup "$cgroup" "${mib}M"
+      echo 3 > /proc/sys/vm/drop_caches
+      [ "$run" = without ] || start_agent "$cgroup" 'memqos.io/reclaim: watermark'
+      inside "$cgroup" load hot /scratch/hot 20 "$how" # it becomes hot
+      # shellcheck disable=SC2016 # the new shell's own words
+      background "$cgroup" sh -c 'while :; do for i in $(seq 0 63); do dd if=/scratch/stream of=/dev/null bs=1M count=8 skip=$((i * 8)); usleep 500000; done; done'
+      reader=$!
+      restored=$(stat_of "$cgroup" workingset_restore_file)
+      measure "$cgroup" hot_minute "$how"
+      restored=$(($(stat_of "$cgroup" workingset_restore_file) - restored))
+      kill -9 "$reader"; wait "$reader" 2> /dev/null
+      [ "$run" = with ] || without="$hits $stalled $restored"
+      if [ "$run" = with ]; then page > "/results/metrics-hot-$how.txt"; stop_agent; fi
+      remove "$cgroup"
+    done
+    # shellcheck disable=SC2086 # three words
+    set -- "$mib" $without
+    figure "$name: limit hits" events "$2" "$hits" -
+    figure "$name: stalled" ms "$3" "$stalled" -
+    most "$name: hot pages taken in a minute" pages "$4" "$restored" "$goal"
   done
-  # shellcheck disable=SC2086 # three words
-  set -- $without
-  figure "$name: limit hits" events "$1" "$hits" -
-  figure "$name: stalled" ms "$2" "$stalled" -
-  most "$name: hot pages taken in a minute" pages "$3" "$restored" "$((size * 256 / 100))"
   rm -f /scratch/hot /scratch/stream
 }
-hot_minute() { inside "$1" load hot /scratch/hot 60; }
+hot_minute() { inside "$2" load hot /scratch/hot 60 "$1"; } # hot_minute HOW CGROUP
 remove() { # remove CGROUP: kills what is in it
   echo 1 > "$tree/$1/cgroup.kill" 2> /dev/null
   until rmdir "$tree/$1" 2> /dev/null; do sleep 0.1; done
