@@ -29,8 +29,12 @@ std::string koordletEvidence() {
 
 reclaim::Abilities reclaimAbilities(const std::vector<cgroup::Feature>& features) {
   const long cpus = std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
-  return {cgroup::has(features, "swappiness-argument"), cgroup::has(features, "swappiness-max-argument"),
-          scale(kPage, 64 * cpus, 1), kReclaimThreads, cgroup::has(features, "mglru")};
+  return {cgroup::has(features, "swappiness-argument"),
+          cgroup::has(features, "swappiness-max-argument"),
+          scale(kPage, 64 * cpus, 1),
+          kReclaimThreads,
+          cgroup::has(features, "mglru"),
+          scale(largestReadAhead(), 2, 1)};
 }
 
 }  // namespace

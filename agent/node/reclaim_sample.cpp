@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
 
 #include "base/file.h"
 #include "cgroup/reclaim.h"
@@ -92,6 +94,19 @@ bool onlyZram(std::string_view swaps) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return true;
+}
+
+Bytes largestReadAhead(const std::string& sysRoot) {
+  Bytes most;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(sysRoot + "/block", error), end; !error && at != end;
+       at.increment(error)) {
+    const auto text = readFile(at->path().string() + "/queue/read_ahead_kb", kCap);
+    std::int64_t kib = 0;
+    if (!text || std::from_chars(text->data(), text->data() + text->size(), kib).ec != std::errc()) continue;
+    most = std::max(most, Bytes{std::clamp<std::int64_t>(kib, 0, kGiB.count / 1024) * 1024});
+  }
+  return most;
 }
 
 std::string isolatedCpus(const std::string& sysRoot) {

@@ -20,6 +20,11 @@ reclaim::NodeStat nodeStat(const std::string& procRoot = "/proc");
 // Of /proc/swaps: is there nothing but zram? True for no swap at all.
 bool onlyZram(std::string_view swaps);
 
+// The largest window of any block device (queue/read_ahead_kb). A stream has up to two in the page cache that it has
+// not used: when it comes to the second, the next is read (mm/readahead.c). 128 KiB for most devices, 8 MiB since
+// kernels derive it from the largest request (seen in 7.3).
+Bytes largestReadAhead(const std::string& sysRoot = "/sys");
+
 // CPUs that are kept free of such work (isolcpus, nohz_full), as the kernel lists them; empty: none.
 std::string isolatedCpus(const std::string& sysRoot = "/sys");
 

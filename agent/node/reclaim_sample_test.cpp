@@ -70,6 +70,18 @@ TEST(NodeStat, IsTheNodesSwap) {
   EXPECT_FALSE(node.zramOnly);
 }
 
+TEST(ReadAhead, IsTheLargestOfAllDevices) {
+  const auto disk = [](const char* name, const char* kib) {
+    return dir(name, {dir("queue", {file("read_ahead_kb", kib)})});
+  };
+  FakeTree tree{dir("block", {disk("vda", "128\n"), disk("vdb", "8192\n"), disk("sr0", "-4\n"), disk("odd", "many\n"),
+                              dir("bare", {})})};
+  EXPECT_EQ(largestReadAhead(tree.path()), mebibytes(8));
+  tree.write("block/vdb/queue/read_ahead_kb", "0\n");
+  EXPECT_EQ(largestReadAhead(tree.path()), Bytes{128 * 1024});
+  EXPECT_EQ(largestReadAhead(tree.path() + "/nothing"), Bytes{0});
+}
+
 TEST(IsolatedCpus, AreListedByTheKernel) {
   FakeTree tree{
       dir("devices", {dir("system", {dir("cpu", {file("isolated", "\n"), file("nohz_full", "  (null)\n")})})})};

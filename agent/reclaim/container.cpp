@@ -76,7 +76,8 @@ Floors floorsOf(Bytes kept, const Stat& stat, Bytes swappable, Bytes reserve) {
   return out;
 }
 
-Container::Container(const Wanted& wanted, const Abilities& can) : pace_(can.swappiness ? mebibytes(4) : kMiB) {
+Container::Container(const Wanted& wanted, const Abilities& can)
+    : pace_(can.swappiness ? mebibytes(4) : kMiB), readAhead_(can.readAhead) {
   configure(wanted);
 }
 
@@ -213,7 +214,14 @@ ModeFacts Container::modeFacts() const {
 }
 
 Floors Container::floors() const {
-  return floorsOf(wanted_.floor, *stat_, swappable(), reserveOf(wanted_));
+  Floors out = floorsOf(wanted_.floor, *stat_, swappable(), reserveOf(wanted_));
+  if (!wanted_.limit || swappable().count == 0) return out;
+  // What streams have read ahead and not used yet, as far as there is room: evicted, it is read again, counts as hot,
+  // and leaves even less room for what comes next.
+  const Bytes text = stat_->usage - unmapped(stat_->memory);
+  const Bytes ahead = std::min(readAhead_, scale(std::max(Bytes{0}, *wanted_.limit - text), 3, 4));
+  out.heap = std::max(out.heap, text + ahead);
+  return out;
 }
 
 Bytes Container::reclaimable() const {
@@ -281,13 +289,15 @@ std::optional<Job> Container::trimJob(TimePoint now) {
   return job;
 }
 
-// The classic LRU, asked for what it likes, swaps heap in use before page cache that is not. Where page cache is a
-// quarter of the limit it is asked for page cache alone, and for half of it at a time, so that what is hot in it has
-// time to be used again. Below that, heap gives too.
+// Where heap need not give, page cache is asked for alone, and for half of it at a time, so that what is hot in it has
+// time to be used again: near the limit, since swapping out takes ten times as long; on the classic LRU always, since
+// asked for what it likes it swaps heap in use before page cache that is not. Where there is little cache, heap gives
+// too.
 void Container::spareHeap(Job& job, ModeFacts& facts, const Abilities& can) const {
-  if (can.generations || !memory_ || job.what != What::memory || job.target < floors().heap) return;
+  if (can.generations && !job.urgent) return;
+  if (!memory_ || job.what != What::memory || job.target < floors().heap) return;
   const Bytes cache = facts.file + *usage_ - stat_->usage;
-  if (cache < scale(memory_->limit(), 1, 4)) return;
+  if (cache < scale(memory_->limit(), 1, job.urgent ? 8 : 4)) return;
   facts.fileFirst = true;
   job.amount = std::min(job.amount, scale(cache, 1, 2));
 }

@@ -111,6 +111,7 @@ class Container {
   Modes modes_;
   Governor governor_;
   ChunkPace pace_;
+  Bytes readAhead_;
   std::optional<Bytes> usage_;
   std::optional<Stat> stat_;
   std::optional<Stat> adaptedAt_;

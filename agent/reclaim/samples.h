@@ -70,6 +70,7 @@ struct Abilities {
   Bytes staleness;             // 64 pages for each CPU (mm/memcontrol.c, MEMCG_CHARGE_BATCH)
   unsigned workers = 2;        // rounds at a time
   bool generations = true;     // the multi-generational LRU is in use
+  Bytes readAhead{};           // what a stream may have in the page cache before it uses it
 };
 
 }  // namespace memqos::reclaim

@@ -107,6 +107,21 @@ TEST(Simulation, LittlePageCacheIsGivenTimeBetweenRounds) {
   EXPECT_GE(cgroup.anon, mebibytes(86));
 }
 
+// What a stream has read ahead and not used yet is not what is cold.
+TEST(Simulation, WhatIsReadAheadIsLeft) {
+  for (const std::int64_t ahead : {0, 16}) {
+    FakeWorld world({true, true, mebibytes(1), 2, true, mebibytes(ahead)});
+    world.node = {mebibytes(256), mebibytes(256)};
+    const FakeCgroup group = streamBesideHeap(mebibytes(80), 100e6);
+    FakeCgroup& cgroup = world.add(group, watermark());
+    world.begin();
+    world.run(10s);
+    EXPECT_EQ(cgroup.least >= mebibytes(80 + 15), ahead > 0) << cgroup.least.count;
+    EXPECT_GE(cgroup.least, mebibytes(80 + 6));
+    EXPECT_LE(cgroup.hits * 100, hitsWithout(group, 10s));
+  }
+}
+
 // The classic LRU would take heap in use as well, if it were asked for whatever it likes.
 TEST(Simulation, WithoutGenerationsPageCacheIsAskedForWhereThereIsMuch) {
   for (const bool generations : {true, false}) {
@@ -119,6 +134,19 @@ TEST(Simulation, WithoutGenerationsPageCacheIsAskedForWhereThereIsMuch) {
     EXPECT_EQ(cgroup.modes[Mode::file] > cgroup.modes[Mode::mixed], !generations);
     EXPECT_EQ(cgroup.anon, mebibytes(40));
     EXPECT_LE(cgroup.hits * 100, hitsWithout(group, 10s));
+  }
+}
+
+// Page cache that comes faster than heap could be swapped out.
+TEST(Simulation, NearTheLimitPageCacheIsAskedForAlone) {
+  for (const double bytesPerSecond : {3e6, 1e9}) {
+    FakeWorld world;
+    world.node = {mebibytes(256), mebibytes(256)};
+    FakeCgroup& cgroup = world.add(streamBesideHeap(mebibytes(40), bytesPerSecond), watermark());
+    world.begin();
+    world.run(60s);
+    EXPECT_EQ(cgroup.modes[Mode::file] > 0, bytesPerSecond > 1e8) << bytesPerSecond;
+    EXPECT_GT(cgroup.modes[Mode::mixed], 0) << bytesPerSecond;
   }
 }
 
